@@ -142,9 +142,9 @@ class Predictions:
             empty; may be left out where all are.
         columns: Further columns ``(N,)`` of text by name (sex, age, device), those of
             ``data.metadata`` that results are divided by; empty where a value is missing.
-        decision: ``(N,)`` whether each item is called positive, where models with thresholds of
-            their own predicted the items (the folds of a cross-validation); None: one threshold
-            decides for all.
+        decision: ``(N,)`` whether each item is called positive, or ``(N, L)`` each label present,
+            where models with thresholds of their own predicted the items (the folds of a
+            cross-validation); None: one threshold decides for all.
     """
 
     task: Task

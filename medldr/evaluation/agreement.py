@@ -19,7 +19,7 @@ from medldr.evaluation.gap import UNSEEN
 from medldr.evaluation.metrics.operating_point import find
 from medldr.evaluation.predictions.table import by_split
 from medldr.evaluation.split_entry import SplitEntry
-from medldr.evaluation.split_scores import SplitScores
+from medldr.evaluation.split_scores import SplitScores, label_points
 from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.folders.evaluation_record import EvaluationRecord, GapRecord
 from medldr.types import Predictions
@@ -125,6 +125,8 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
         point = find(
             tables, positive=positive, specificity=asked.specificity, prevalence=asked.prevalence
         )
+    wanted = evaluation.specificity if evaluation.operating_points else None
+    labels = {} if wanted is None else label_points(tables, wanted)
     by_group = any(of.groups for of in evaluation.splits.values())
     bins, shots = evaluation.calibration.bins, shots_of(evaluation)
     content: dict[str, Any] = {"task": evaluation.task, "splits": {}}
@@ -132,13 +134,15 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
         content["splits"][split] = {"n": 0}
         if split in tables:
             scores = SplitScores(
-                tables[split], bins, positive, point, by_group, shots=shots, for_draws=False
-            )
+                tables[split], bins, positive, point, by_group, shots=shots, for_draws=False,
+                labels=labels,
+            )  # fmt: skip
             content["splits"][split] = SplitEntry(scores, split, None).content()
     if evaluation.positive_class is not None:
         content["positive_class"] = names[positive]
     if asked is not None:
         content["operating_point"] = point
+    content["operating_points"] = {name: of.point for name, of in labels.items()}
     if evaluation.gap is not None:
         content["gap"] = _gap(evaluation.gap, content["splits"])
     return EvaluationRecord.model_validate(content)
@@ -166,6 +170,8 @@ def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
         numbers["positive_class"] = evaluation.positive_class
     if evaluation.operating_point is not None:
         numbers["operating_point/threshold"] = evaluation.operating_point.threshold
+    for name, point in evaluation.operating_points.items():
+        numbers[f"operating_points/{name}/threshold"] = point.threshold
     if evaluation.gap is not None:
         numbers |= {f"gap/{name}": of.value for name, of in evaluation.gap.metrics.items()}
     for split, of in evaluation.splits.items():

@@ -87,12 +87,19 @@ def _number(fit: Fit | str, place: int) -> dict[str, Any]:
     return {**found, "low": float(ends[1][0]), "high": float(ends[2][0])}
 
 
-def confusion(scores: SplitScores) -> list[Any] | None:
-    """Counts ``K x K``, row = truth (multi-label ``L x 2 x 2``); None where nothing is measured."""
+def confusion(scores: SplitScores, *, at_thresholds: bool = False) -> list[Any] | None:
+    """Counts ``K x K``, row = truth (multi-label ``L x 2 x 2``); None where nothing is measured.
+
+    Args:
+        scores: The split.
+        at_thresholds: Whether labels are decided at their own thresholds instead of 0.5.
+    """
     if scores.why_not():
         return None
     table = scores.table
-    cells: list[Any] = counts.confusion(table.label, table.prob, table.task).tolist()
+    called = scores.called if at_thresholds and scores.labels else None
+    prob = table.prob if called is None else called.astype(np.float64)
+    cells: list[Any] = counts.confusion(table.label, prob, table.task).tolist()
     return cells
 
 
@@ -103,8 +110,8 @@ def curves(scores: SplitScores) -> dict[str, Any]:
         ``reliability`` as ``ece`` measures it, for binary tasks ``reliability_positive`` too,
         and ``roc`` and ``precision_recall`` by class (binary: of the positive class).
         Single-label tasks have ``risk_coverage``, binary ones ``decision_curve`` and, where there
-        are several domains, ``roc_by_domain``. Curves are missing or empty where nothing can be
-        measured.
+        are several domains, ``roc_by_domain``; multi-label ones ``decision_curves`` by label.
+        Curves are missing or empty where nothing can be measured.
     """
     table, truth, bins = scores.table, scores.truth, scores.bins
     if scores.why_not():
@@ -128,6 +135,12 @@ def curves(scores: SplitScores) -> dict[str, Any]:
     if table.task != "multi-label":
         label = table.label.astype(np.int64)
         out["risk_coverage"] = selective.curve(label, table.prob, table.task)
+    else:
+        out["decision_curves"] = {
+            name: decision_curve.curve(positive[known], prob[known])
+            for name, (positive, prob) in pairs.items()
+            if (known := ~np.isnan(positive)).any()
+        }
     if table.task == "binary":
         positive, prob = truth[:, scores.positive], table.prob[:, scores.positive]
         out["decision_curve"] = decision_curve.curve(positive, prob)

@@ -17,7 +17,7 @@ from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
-from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
+from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
 from medldr.folders.evaluation_parts import RecalibrationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
@@ -80,8 +80,8 @@ def evaluate(
     """Evaluate one run.
 
     Args:
-        predictions: One table per split. The threshold of ``sensitivity_at_specificity`` comes
-            from ``val``, or from ``id_val`` where there is no ``val``.
+        predictions: One table per split. The threshold of ``sensitivity_at_specificity``, of each
+            label if there are several, comes from ``val``, or from ``id_val`` where there is none.
         config: What to score, draws, bins, positive class, specificity.
         selection: Which weights these are: rule, split, epoch, step, value, oracle.
         seen: Names of the domains that training rows came from.
@@ -116,6 +116,8 @@ def evaluate(
         prevalence=config.prevalence,
     )
     drawn = thresholds_of(predictions, point, positive, config.draws, config.bootstrap_seed)
+    labels = label_points(predictions, config.specificity, config.draws, config.bootstrap_seed)
+    points = {name: of.point.model_dump() for name, of in labels.items()}
     columns = join(list(tables.values())).columns
     subgroups.check_subgroups(config, columns)
     divisions, undivided = subgroups.divide(columns, config)
@@ -125,8 +127,9 @@ def evaluate(
     for split, table in tables.items():
         divided = tuple(divisions) if split == headline else ()
         scores = SplitScores(
-            table, config.bins, positive, point, config.per_group, drawn, divided, shots
-        )
+            table, config.bins, positive, point, config.per_group, drawn, divided, shots,
+            labels=labels,
+        )  # fmt: skip
         entries[split] = SplitEntry(scores, split, config)
     chosen = None if selection is None else Selection.model_validate(selection)
     made = None if recalibrated is None else RecalibrationRecord.model_validate(recalibrated)
@@ -144,6 +147,7 @@ def evaluate(
         },
         "calibration": {"definition": calibration.definition(first.task), "bins": config.bins},
         "operating_point": point.model_dump() if binary else None,
+        **({"operating_points": points} if points else {}),
         "recalibration": None if recalibrated is None else dict(recalibrated),
         **frequency.content(shots, first.class_names),
         "definitions": metrics.DEFINITIONS,
@@ -162,7 +166,7 @@ def _check_prevalence(task: str, config: EvaluationConfig) -> None:
     if config.prevalence is not None and task != "binary":
         raise InputError(
             f"evaluation.prevalence is {config.prevalence:g}, but the task is {task}, and only a "
-            "binary task has a PPV and an NPV. Remove the key."
+            "binary task has one share of positives. Remove the key."
         )
 
 

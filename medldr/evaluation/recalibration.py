@@ -256,17 +256,13 @@ def worsened(
             part = table.select(table.domain == domain)
             if metrics.unusable(part.label, part.prob):
                 continue
-            new = tempered(part.prob, made.temperature, part.task)
-            for name in ("nll", "ece"):
-                old, after = (
-                    metrics.values(
-                        metrics.measures(part.label, prob, part.task, bins=config.bins, only=name)
-                    )[name]
-                    for prob in (part.prob, new)
-                )
-                if after - old >= NOTICED:
-                    place = {"split": split, "domain": domain, "metric": name}
-                    found.append(Worsened(**place, before=old, after=after))
+            old, new = (
+                metrics.values(metrics.measures(part.label, prob, part.task, bins=config.bins))
+                for prob in (part.prob, tempered(part.prob, made.temperature, part.task))
+            )
+            for name in (key for key in ("nll", "ece") if new[key] - old[key] >= NOTICED):
+                place = {"split": split, "domain": domain, "metric": name}
+                found.append(Worsened(**place, before=old[name], after=new[name]))
     return tuple(found)
 
 

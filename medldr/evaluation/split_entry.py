@@ -20,6 +20,7 @@ from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_scores import (
     CLASS_METRICS,
     DOMAIN_METRICS,
+    LABEL_METRICS,
     WORST_DOMAIN,
     SplitScores,
 )
@@ -54,6 +55,7 @@ class SplitEntry:
             seen: Names of the domains that training rows came from.
         """
         scores, names = self.scores, self.scores.table.class_names
+        of_class = CLASS_METRICS + (LABEL_METRICS if scores.labels else ())
         entry = {
             "n": len(scores.table),
             "n_groups": scores.units.count,
@@ -64,7 +66,7 @@ class SplitEntry:
             "classes": {
                 name: {
                     "n": int(np.nansum(scores.truth[:, k])),
-                    **self.numbers(CLASS_METRICS, f"class/{k}/"),
+                    **self.numbers(of_class, f"class/{k}/"),
                 }
                 for k, name in enumerate(names)
             },
@@ -191,7 +193,9 @@ class SplitEntry:
             entry["error_at_coverage"] = {
                 str(percent): self.number(f"coverage/{percent}/error") for percent in COVERAGES
             }
-        if scores.called is not None:
+        if scores.labels:
+            entry["confusion_at_thresholds"] = confusion(scores, at_thresholds=True)
+        elif scores.called is not None:
             truth = scores.table.label == scores.positive
             entry["decisions"] = operating_point.decisions(truth, scores.called)
             if scores.point.prevalence is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.evaluation import class_mix, groups, subgroups
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import Sample
-from medldr.evaluation.metrics import calibration, counts, ranking
+from medldr.evaluation.metrics import calibration, counts, operating_point, ranking
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.items import Shots
 from medldr.evaluation.metrics.sums import Array, Sums
@@ -26,6 +26,8 @@ CLASS_METRICS = tuple(
     for metric in sorted(METRICS.values(), key=lambda metric: "split" in metric.levels)
     if "class" in metric.levels
 )
+LABEL_METRICS = tuple(m.name for m in METRICS.values() if m.threshold and "split" in m.levels)
+"""Metrics of each label of a multi-label task at its threshold."""
 DOMAIN_METRICS = tuple(metric.name for metric in METRICS.values() if "domain" in metric.levels)
 WORST_DOMAIN = "worst_domain/accuracy"
 
@@ -104,16 +106,67 @@ def thresholds_of(
     if point.threshold is None or point.split is None or specificity is None:
         return None
     table = predictions[point.split]
-    scores, negative = table.prob[:, positive], table.label.astype(np.int64) != positive
-    order = np.flatnonzero(negative)[np.argsort(scores[negative], kind="stable")]
+    of_column = {positive: table.label.astype(np.int64) != positive}
+    (found,) = _drawn(table, of_column, specificity, draws, bootstrap.stream(seed, point.split))
+    return found
+
+
+def _drawn(
+    table: Predictions,
+    negatives: Mapping[int, NDArray[np.bool_]],
+    specificity: float,
+    draws: int,
+    stream: np.random.Generator,
+) -> list[Array]:
+    """The threshold of each column ``(draws,)`` in the same draws, from its negatives."""
     units, found = bootstrap.units(table), []
-    stream = bootstrap.stream(seed, point.split)
-    for weights in bootstrap.group_weights(units.count, draws, stream, len(order)):
-        below = np.cumsum(weights[units.number[order]], axis=0)
-        needed = np.maximum(np.ceil(specificity * below[-1] - 1e-9), 1.0)
-        threshold = scores[order][np.argmax(below >= needed, axis=0)]
-        found.append(np.where(below[-1] > 0, threshold, np.nan))
-    return np.concatenate(found)
+    for weights in bootstrap.group_weights(units.count, draws, stream, len(table)):
+        each = []
+        for column, negative in negatives.items():
+            scores = table.prob[:, column]
+            order = np.flatnonzero(negative)[np.argsort(scores[negative], kind="stable")]
+            below = np.cumsum(weights[units.number[order]], axis=0)
+            needed = np.maximum(np.ceil(specificity * below[-1] - 1e-9), 1.0)
+            threshold = scores[order][np.argmax(below >= needed, axis=0)]
+            each.append(np.where(below[-1] > 0, threshold, np.nan))
+        found.append(each)
+    return [np.concatenate(chunks) for chunks in zip(*found, strict=True)]
+
+
+@dataclass(frozen=True)
+class LabelPoint:
+    """How one label of a multi-label task is decided.
+
+    Attributes:
+        point: Its operating point.
+        drawn: Its threshold in each draw of the validation split; None: the same in all.
+    """
+
+    point: OperatingPoint
+    drawn: Array | None = None
+
+
+def label_points(
+    predictions: Mapping[str, Predictions], specificity: float, draws: int = 0, seed: int = 0
+) -> dict[str, LabelPoint]:
+    """How each label is decided, by name; empty for any task but multi-label.
+
+    Args:
+        predictions: Tables by split.
+        specificity: Requested specificity, of each label.
+        draws: Number of draws; 0: none.
+        seed: Their seed.
+    """
+    points = operating_point.find_each(predictions, specificity)
+    decided = {k: of for k, of in enumerate(points.values()) if of.threshold is not None}
+    drawn: dict[int, Array] = {}
+    if draws and decided:
+        split = str(next(iter(decided.values())).split)
+        table, stream = predictions[split], bootstrap.stream(seed, split)
+        negatives = {k: np.asarray(table.label[:, k] == 0) for k in decided}
+        found = _drawn(table, negatives, specificity, draws, stream)
+        drawn = dict(zip(decided, found, strict=True))
+    return {name: LabelPoint(of, drawn.get(k)) for k, (name, of) in enumerate(points.items())}
 
 
 def place_of(name: str) -> tuple[str, str]:
@@ -145,6 +198,7 @@ class SplitScores:
         per_group: Whether groups are scored.
         drawn: The threshold in each draw; None: the same in all.
         divisions: How the columns of the metadata are divided into subgroups.
+        labels: How each label is decided; multi-label only, empty: all at 0.5.
         shots: Training images of each class; None: frequent and rare classes are not told apart.
         for_draws: Whether sums are kept by unit, as draws need them; point values are quicker
             without.
@@ -159,6 +213,7 @@ class SplitScores:
     divisions: tuple[subgroups.Division, ...] = ()
     shots: Shots | None = None
     for_draws: bool = True
+    labels: Mapping[str, LabelPoint] = field(default_factory=dict)
 
     @property
     def headline(self) -> list[str]:
@@ -198,11 +253,27 @@ class SplitScores:
         """The same scores for one part of the held-out domains, as a whole."""
         part = self.table.select(self.table.part == name)
         part = replace(part, domain=np.full(len(part), "", np.str_))
-        return replace(self, table=part, per_group=False, divisions=())
+        return replace(self, table=part, per_group=False, divisions=(), labels={})
+
+    @cached_property
+    def of_labels(self) -> tuple[SplitScores, ...]:
+        """Each label as a binary test at its threshold, of the items where it is known."""
+        found = []
+        for column, of in enumerate(self.labels.values()):
+            table = operating_point.of_label(self.table, column)
+            scores = SplitScores(table, self.bins, 1, of.point, drawn=of.drawn, for_draws=False)
+            found.append(scores)
+        return tuple(found)
 
     @property
     def called(self) -> NDArray[np.bool_] | None:
-        """``(N,)`` which items a binary test calls positive; None without a threshold."""
+        """``(N,)`` which items a binary test calls positive; None without a threshold.
+
+        With several labels ``(N, L)``; one without a threshold is called above 0.5.
+        """
+        if self.labels and self.table.decision is None:
+            cuts = [of.point.threshold for of in self.labels.values()]
+            return np.asarray(self.table.prob > [0.5 if cut is None else cut for cut in cuts])
         if self.table.decision is not None or self.point.threshold is None:
             return self.table.decision
         return np.asarray(self.table.prob[:, self.positive] > self.point.threshold)
@@ -234,6 +305,11 @@ class SplitScores:
             if self.why_not() is None and min(self.size(rows)) >= subgroups.FEWEST:
                 measures = self._measures(rows, "domain")
                 sums_by_prefix += [(f"subgroup/{number}/", sums) for sums in measures]
+        for column, of_label in enumerate(self.of_labels):
+            numbers = self.units.number[~np.isnan(self.truth[:, column])]
+            for sums in [] if self.why_not() else of_label.whole(LABEL_METRICS[0]):
+                each = sums.by_group(numbers, self.units.count) if self.for_draws else sums
+                sums_by_prefix.append((f"class/{column}/", each))
         return sums_by_prefix
 
     def whole(self, metric: str) -> list[Sums]:
@@ -295,8 +371,17 @@ class SplitScores:
         kind, which = place_of(name)
         return int(which) if kind == "class" else self.positive
 
+    def _label(self, name: str) -> SplitScores | None:
+        """The binary test of the label that a metric at a threshold is of; None for others."""
+        kind, which = place_of(name)
+        if kind != "class" or not self.labels or not metric_facts(name).threshold:
+            return None
+        return self.of_labels[int(which)]
+
     def sample(self, name: str) -> Sample:
         """What a metric was measured on."""
+        if (label := self._label(name)) is not None:
+            return label.sample(metric_facts(name).name)._replace(grouped=self.units.grouped)
         rows, share, column = self._rows(name), metric_facts(name).share, self._column(name)
         counted, called = self._counted(name, column), self.called
         if share == "decided":
@@ -323,6 +408,8 @@ class SplitScores:
 
     def units_of(self, name: str) -> int:
         """Units with items that a metric is of, whatever is predicted for them."""
+        if (label := self._label(name)) is not None:
+            return label.units_of(metric_facts(name).name)
         if name not in self._units_of:
             rows = self._rows(name)
             counted = self._counted(name, self._column(name))[rows]
@@ -365,6 +452,8 @@ class SplitScores:
             return str(self.why_not())
         if kind == "subgroup":
             return metrics.reason(name)
+        if (label := self._label(name)) is not None:
+            return label.reason(metric_facts(name).name)
         if metric_facts(name).threshold and self.called is None:
             return str(self.point.reason)
         known = kind != "class" or bool((~np.isnan(self.truth[:, int(which)])).any())

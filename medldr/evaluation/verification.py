@@ -188,7 +188,7 @@ def evaluation_settings(
     Raises:
         InputError: If one cannot be used.
     """
-    shots, point = recorded.shots, recorded.operating_point
+    shots, point, specificity = recorded.shots, recorded.operating_point, recorded.specificity
     stated: dict[str, Any] = {
         "splits": tuple(recorded.splits),
         "bins": recorded.calibration.bins,
@@ -199,8 +199,8 @@ def evaluation_settings(
         stated |= {"draws": recorded.intervals.draws, "bootstrap_seed": recorded.intervals.seed}
     if recorded.positive_class is not None:
         stated["positive_class"] = recorded.positive_class
-    if point is not None and point.specificity is not None:
-        stated |= {"specificity": point.specificity, "prevalence": point.prevalence}
+    if specificity is not None:
+        stated |= {"specificity": specificity, "prevalence": point and point.prevalence}
     known = {key: v for key, v in configured.items() if key in EvaluationConfig.model_fields}
     try:
         return EvaluationConfig.model_validate({**known, **stated, **changed})

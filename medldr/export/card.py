@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from medldr.data.files.intensity import WINDOWS
-from medldr.folders.preprocessing_record import Preprocessing, Range
+from medldr.folders.preprocessing_record import Preprocessing, Range, label_rule
 
 Kind = Literal["onnx", "torch", "bundle"]
 
@@ -96,7 +96,7 @@ def limits_of(record: Preprocessing, more: Iterable[str] = ()) -> tuple[str, ...
     ]
     if record.temperature is None:
         limits.append("Probabilities are not recalibrated.")
-    if record.threshold is not None:
+    if record.threshold is not None or record.thresholds:
         limits.append("The threshold comes from one split; its specificity may differ elsewhere.")
     return (*limits, *more)
 
@@ -191,7 +191,7 @@ def _calibration(record: Preprocessing) -> str:
 def _threshold(record: Preprocessing) -> str:
     if record.threshold is None or record.positive_class is None:
         if record.task == "multi-label":
-            return "None is stored; each label has its own probability."
+            return f"Of its labels, {label_rule(record, record.thresholds)}."
         return "None: the most probable class is the answer."
     return (
         f"An item is called {record.positive_class} where its probability is above "

@@ -179,11 +179,14 @@ class SplitRecord(Record):
         calibration_curves: By class, where there are few.
         error_at_coverage: Error among the most confident images, by their percentage.
         decisions: Of a binary task, at its threshold.
+        confusion_at_thresholds: ``L x 2 x 2`` counts of a multi-label task, each label decided at
+            its own threshold, or at 0.5 where it has none.
         at_prevalence: Predictive values at the stated prevalence.
         precision_recall: Curves by class.
         roc_by_domain: Of a binary task.
         risk_coverage: Error among the most confident images, as a curve.
         decision_curve: Net benefit of a binary task.
+        decision_curves: Net benefit by label of a multi-label task.
     """
 
     n: int = 0
@@ -208,11 +211,18 @@ class SplitRecord(Record):
     calibration_curves: dict[str, CalibrationCurve] = Field(default_factory=dict)
     error_at_coverage: dict[str, Number] = Field(default_factory=dict)
     decisions: Decisions | None = None
+    confusion_at_thresholds: list[Any] | None = None
     at_prevalence: dict[str, Number] = Field(default_factory=dict)
     precision_recall: dict[str, PrecisionRecall] = Field(default_factory=dict)
     roc_by_domain: dict[str, Curve] = Field(default_factory=dict)
     risk_coverage: RiskCoverage | None = None
     decision_curve: DecisionCurve | None = None
+    decision_curves: dict[str, DecisionCurve] = Field(default_factory=dict)
+
+    @property
+    def decided(self) -> list[Any] | None:
+        """The confusion matrix of what is decided: of labels at their thresholds."""
+        return self.confusion_at_thresholds or self.confusion
 
     def rows(self, split: str, rule: str) -> Iterator[ScoreRow]:
         """Its numbers as rows of the frame.
@@ -278,7 +288,11 @@ class GapRecord(Record):
 
 
 class EvaluationRecord(Record):
-    """`evaluation.json`; what not every evaluation writes has a default."""
+    """`evaluation.json`; what not every evaluation writes has a default.
+
+    Of a binary task `operating_point` is the threshold, of a multi-label one `operating_points` by
+    label.
+    """
 
     schema_: int = Field(SCHEMA, alias="schema")
     task: Task
@@ -288,6 +302,7 @@ class EvaluationRecord(Record):
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = CalibrationRecord()
     operating_point: OperatingPoint | None = None
+    operating_points: dict[str, OperatingPoint] = Field(default_factory=dict)
     recalibration: RecalibrationRecord | None = None
     shots: ShotsRecord | None = None
     definitions: dict[str, str] = Field(default_factory=dict)
@@ -301,6 +316,12 @@ class EvaluationRecord(Record):
         rule = "" if self.selection is None else self.selection.rule
         rows = (row for split, of in self.splits.items() for row in of.rows(split, rule))
         return ScoreFrame(tuple(rows))
+
+    @property
+    def specificity(self) -> float | None:
+        """The one that its thresholds were chosen for; None where it has none."""
+        points = (self.operating_point, *self.operating_points.values())
+        return next((point.specificity for point in points if point is not None), None)
 
     @property
     def level(self) -> float:

@@ -6,6 +6,7 @@ no file name, id or image.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -99,7 +100,9 @@ class Preprocessing(Record):
         temperature: Divides the logits before softmax or sigmoid; None: 1.
         threshold: Probability of the positive class above which an item is called positive; None:
             the most probable class counts.
-        threshold_from: The split that the threshold comes from.
+        thresholds: By label of a multi-label task: the probability above which it is called
+            present. A label that is not in it is called present above 0.5.
+        threshold_from: The split that the threshold, or those of the labels, come from.
         specificity: The specificity there that it was chosen for.
         training: What the training images were.
         latents: The distance beyond which an image is unlike them; None: not measured.
@@ -116,10 +119,28 @@ class Preprocessing(Record):
     input: Shape
     temperature: float | None = Field(None, gt=0)
     threshold: float | None = None
+    thresholds: dict[str, float] = Field(default_factory=dict)
     threshold_from: str | None = None
     specificity: float | None = None
     training: Training = Training()
     latents: Latents | None = None
+
+
+def label_rule(record: Preprocessing, thresholds: Mapping[str, float]) -> str:
+    """How the labels of a multi-label task are decided, in words.
+
+    Args:
+        record: The network's.
+        thresholds: By label; for one that is not in it 0.5 decides.
+    """
+    own = ", ".join(f"{name} {value:.3g}" for name, value in thresholds.items())
+    other = ", ".join(name for name in record.class_names if name not in thresholds)
+    chosen = f"chosen on {record.threshold_from} for a specificity of {record.specificity}: {own}"
+    said = {
+        f"each label is present above its own probability, {chosen}": own,
+        f"present above 0.5, for want of a threshold from validation images: {other}": other,
+    }
+    return "; ".join(text for text, there in said.items() if there)
 
 
 def read_preprocessing(path: Path) -> Preprocessing:

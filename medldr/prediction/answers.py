@@ -5,8 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import tempfile
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,6 +43,8 @@ class Answers:
         positive_class: Of a binary task; None otherwise.
         threshold: Probability of the positive class above which an item is called positive, chosen
             on validation images; the mean of the runs' own. None: the most probable class counts.
+        thresholds: The same by label of a multi-label task; one that is not in it is called present
+            above 0.5.
         warnings: ``(N,)`` what is unusual about each item, a sentence each.
         unreadable: Items that could not be used.
         notes: What readers of the answers should know.
@@ -55,6 +57,7 @@ class Answers:
     spread: NDArray[np.float64] | None = None
     positive_class: str | None = None
     threshold: float | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[tuple[str, ...], ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
     notes: tuple[str, ...] = ()
@@ -70,14 +73,15 @@ class Answers:
     def predicted(self) -> list[str]:
         """``(N,)`` name of the most probable class.
 
-        Of several labels per item those that are more probable than not, joined by ``|``.
+        Of several labels per item those above their thresholds, joined by ``|``.
         """
         names = self.class_names
         if self.task != "multi-label":
             return [names[k] for k in self.prob.argmax(axis=1).tolist()]
+        cuts = [self.thresholds.get(name, 0.5) for name in names]
         return [
             "|".join(name for name, there in zip(names, row, strict=True) if there)
-            for row in (self.prob > 0.5).tolist()
+            for row in (self.prob > cuts).tolist()
         ]
 
     @property

@@ -21,6 +21,7 @@ from medldr.data.files.scan import ScanError, Source
 from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
+from medldr.folders.preprocessing_record import label_rule
 from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.items import Item, find_items, item_of_array, listed
 from medldr.prediction.trained import Trained
@@ -119,6 +120,7 @@ def predict_items(
         spread=every.std(axis=0, ddof=1) if len(runs) > 1 else None,
         positive_class=record.positive_class,
         threshold=_threshold(runs),
+        thresholds=_thresholds(runs),
         warnings=tuple(warnings),
         unreadable=tuple(bad),
         notes=_notes(runs, tta, views=len(views)),
@@ -221,6 +223,13 @@ def _threshold(runs: Sequence[Trained]) -> float | None:
     return float(np.mean(np.array(thresholds, dtype=np.float64)))
 
 
+def _thresholds(runs: Sequence[Trained]) -> dict[str, float]:
+    """The mean of each label's thresholds; none for a label that any run has none of."""
+    each = [run.record.thresholds for run in runs]
+    shared = [name for name in runs[0].record.class_names if all(name in of for of in each)]
+    return {name: float(np.mean([of[name] for of in each])) for name in shared}
+
+
 def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[str, ...]:
     notes = []
     threshold, record = _threshold(runs), runs[0].record
@@ -231,6 +240,8 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
             f"above_threshold: {record.positive_class} is more probable than {threshold:.3g}, "
             f"chosen on {record.threshold_from} for a specificity of {record.specificity}"
         )
+    if record.task == "multi-label":
+        notes.append(f"predicted: {label_rule(record, _thresholds(runs))}")
     if tta:
         notes.append(f"probabilities are the mean of {views} views of each image")
     if any(run.record.latents is None for run in runs):

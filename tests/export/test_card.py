@@ -97,6 +97,18 @@ def test_it_says_all_it_was_told(record):
     assert text.count("Triage") == 1
 
 
+def test_each_label_has_its_own_threshold(record_of):
+    record = record_of(
+        3, (28, 28), task="multi-label", class_names=("edema", "nodule", "mass"),
+        thresholds={"edema": 0.31, "nodule": 0.125}, threshold_from="val", specificity=0.9,
+    )  # fmt: skip
+    limits = limits_of(record)
+    text = card_text(CARD, record, "bundle", limits)
+    assert "chosen on val for a specificity of 0.9: edema 0.31, nodule 0.125; present" in text
+    assert "for want of a threshold from validation images: mass." in text
+    assert any("comes from one split" in limit for limit in limits)
+
+
 def test_what_is_not_known_is_said(record_of):
     record = record_of(3, (28, 28), task="multi-label")
     text = card_text(Card("a run", "0" * 64), record, "bundle", limits_of(record, ("A limit.",)))
@@ -104,7 +116,7 @@ def test_what_is_not_known_is_said(record_of):
         "## Training data\n\nNot described.",
         "## Results\n\nNot given.",
         "None: probabilities are those of the trained network.",
-        "None is stored; each label has its own probability.",
+        "present above 0.5, for want of a threshold from validation images: ",
         "- Probabilities are not recalibrated.",
         "- A limit.",
         "(sigmoid)",

@@ -73,6 +73,20 @@ def lab(tmp_path_factory):
     )
 
 
+@pytest.fixture(scope="session")
+def labelled(lab):
+    """Two runs on the pictures with three labels each; validation knows no picture of the third."""
+    rows = [["path", "effusion", "nodule", "rare", "patient", "split"]]
+    for n in range(60):
+        split = ("train", "train", "val", "val", "test")[n // 4 % 5]
+        rows.append([f"bob_{n}.png", n % 2, int(n % 4 == 0), int(n == 0), f"p{n}", split])
+    with (lab.picture_files / "labels.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(rows)
+    data = {"size": 16, "file": str(lab.picture_files / "labels.csv"), "split": "split"}
+    data["label"] = ["effusion", "nodule", "rare"]
+    return [_train(lab.picture_files, "recipe/own_microscopy", data, seed) for seed in (0, 1)]
+
+
 @pytest.fixture
 def kept():
     """The predictions of a run by id, as it wrote them itself."""

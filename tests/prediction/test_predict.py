@@ -37,6 +37,27 @@ def test_files_of_the_test_split_get_their_own_probabilities(lab, kept, kind):
     assert set(own) < set(table.names)
 
 
+@pytest.mark.slow
+def test_labels_are_named_above_their_own_thresholds(lab, labelled, medldr, tmp_path):
+    runs, out = labelled, tmp_path / "p.csv"
+    points = [json.loads((run / "evaluation.json").read_text())["operating_points"] for run in runs]
+    assert points[0]["rare"]["threshold"] is None
+    for given, ensemble in ((points[:1], ()), (points, ("--ensemble", runs[1]))):
+        cuts = {n: np.mean([of[n]["threshold"] for of in given]) for n in ("effusion", "nodule")}
+        cuts["rare"] = 0.5
+        ended = medldr("predict", runs[0], lab.picture_files / "labels.csv", "--out", out,
+                       "--force", *ensemble)  # fmt: skip
+        assert ended.code == 0, ended.err
+        rows = _rows(out)
+        for row in rows:
+            above = [name for name, cut in cuts.items() if float(row[f"prob_{name}"]) > cut]
+            assert row["predicted"] == "|".join(above)
+        assert len({row["predicted"] for row in rows}) > 1
+        said = " ".join(ended.out.split())
+        assert f"specificity of 0.9: effusion {cuts['effusion']:.3g}, nodule" in said
+        assert "for want of a threshold from validation images: rare" in said
+
+
 def test_the_same_scan_as_nifti_series_array_and_archive(lab, medldr, tmp_path, write_series):
     name = "anna_3.nii.gz"
     values = nibabel.load(lab.volume_files / name).get_fdata().astype(np.int16)

@@ -51,9 +51,11 @@ single run has the interval of its own evaluation and no p. `compare` returns pl
     ``method``, ``seed``, ``only`` (the class that is predicted for every item; empty), ``lost``
     (names of classes with items but without recall, and their numbers of items).
 ``classes``
-    Recall of single classes (labels): one dict per split, class and method: ``split``,
-    ``class``, ``n`` (its items, or positives), ``n_groups``, ``metric``, ``method``, ``runs``,
-    ``values``, ``mean``, ``sd``, ``low``, ``high``, ``reason``, ``noise``, ``variance``.
+    Recall of single classes; of labels at 0.5, and ``sensitivity_at_specificity`` and
+    ``specificity_at_threshold`` at each run's own thresholds. One dict per split, class, metric and
+    method: ``split``, ``class``, ``n`` (its items, or positives), ``n_groups``, ``metric``,
+    ``method``, ``runs``, ``values``, ``mean``, ``sd``, ``low``, ``high``, ``reason``, ``noise``,
+    ``variance``.
 ``footnotes``
     Sentences on methods that differ from the reference in protocol (another id, not a changed pin),
     augmentation, precision, data or splits, or in what ran: version of medldr or torch, state of

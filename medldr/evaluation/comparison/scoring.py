@@ -12,7 +12,7 @@ from medldr.evaluation.comparison.runs import Run
 from medldr.evaluation.frequency import common_shots
 from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.items import Shots
-from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
+from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
 from medldr.types import Predictions
 
 DEFAULT_SPECIFICITY = 0.9
@@ -52,8 +52,7 @@ class Settings:
                 f"{run.name}: its evaluation.json does not record how its intervals were made. Run "
                 "`medldr evaluate` on the run to score it again"
             )
-        point = scored.operating_point
-        wanted = None if point is None else point.specificity
+        wanted = scored.specificity
         return cls(
             scored.intervals.draws,
             scored.intervals.seed,
@@ -68,14 +67,15 @@ def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool)
     """Score a run with the settings of the first one and its own threshold."""
     positive, wanted = positive_class(table, settings.positive_class), settings.specificity
     point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    made = (settings, positive)
+    made, how = (settings, positive), (settings.draws, settings.seed)
     if made not in run.thresholds:  # a run is scored on several splits
-        run.thresholds[made] = thresholds_of(
-            run.predictions, point, positive, settings.draws, settings.seed
+        run.thresholds[made] = (
+            thresholds_of(run.predictions, point, positive, *how),
+            label_points(run.predictions, wanted, *how),
         )
-    drawn = run.thresholds[made]
+    drawn, labels = run.thresholds[made]
     return SplitScores(
-        table, settings.bins, positive, point, per_group, drawn, shots=settings.shots
+        table, settings.bins, positive, point, per_group, drawn, shots=settings.shots, labels=labels
     )
 
 

@@ -20,6 +20,7 @@ from medldr.evaluation.comparison.comparison import (
 )
 from medldr.evaluation.comparison.runs import MethodRuns, Run, aligned
 from medldr.evaluation.comparison.scoring import Settings, recorded_noise, scores_of
+from medldr.evaluation.curves import confusion
 from medldr.evaluation.groups import WORST_GROUP
 from medldr.evaluation.intervals import bootstrap, single_run
 from medldr.evaluation.intervals.estimate import Estimate
@@ -31,7 +32,7 @@ from medldr.evaluation.intervals.inference import (
     of_mean,
 )
 from medldr.evaluation.intervals.single_run import BIASED
-from medldr.evaluation.metrics.counts import confusion, degenerate
+from medldr.evaluation.metrics.counts import degenerate
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_entry import absent_classes
 from medldr.evaluation.split_scores import (
@@ -43,6 +44,8 @@ from medldr.metrics import metric_facts
 
 COMPARED = ("recall",)
 """Per-class metrics of a comparison; a run's own evaluation has more."""
+OF_LABELS = ("sensitivity_at_specificity", "specificity_at_threshold")
+"""The same of labels, which are decided at their own thresholds."""
 NOT_SMOOTH = "no interval: which one is lowest changes with the test images"
 """Which domain or group is the lowest changes with the draw, and always to the lower side."""
 
@@ -111,7 +114,8 @@ class SplitComparison:
     def class_names(self) -> list[str]:
         """Metrics of single classes (or labels), named as in `SplitScores`."""
         count = len(self.per_run[0].table.class_names)
-        return [f"class/{k}/{m}" for k in range(count) for m in COMPARED]
+        metrics = COMPARED + (OF_LABELS if self.per_run[0].labels else ())
+        return [f"class/{k}/{m}" for k in range(count) for m in metrics]
 
     def units(self, name: str) -> int:
         """Number of test units that a metric of `names` or `class_names` depends on."""
@@ -224,9 +228,8 @@ class SplitComparison:
         """One per run that no accuracy should be read without."""
         runs = [(method.name, run.seed) for method in self.methods for run in method.runs]
         for (method, seed), scores in zip(runs, self.per_run, strict=True):
-            table = scores.table
-            counts = None if scores.why_not() else confusion(table.label, table.prob, table.task)
-            wrong = degenerate(counts, table.class_names)
+            counts = confusion(scores, at_thresholds=True)
+            wrong = degenerate(counts, scores.table.class_names)
             if wrong is not None:
                 yield Collapse(self.split, method, seed, *wrong)
 

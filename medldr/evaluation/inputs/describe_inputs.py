@@ -95,7 +95,10 @@ def describe_inputs(
             n=len(found),
             stages=stages,
         )
-    table, point = data.table, evaluation["operating_point"] or {}
+    table = data.table
+    of_labels: dict[str, dict[str, Any]] = evaluation.get("operating_points", {})
+    thresholds = {k: of["threshold"] for k, of in of_labels.items() if of["threshold"] is not None}
+    point = evaluation["operating_point"] or next(iter(of_labels.values()), {})
     channels, *size = table.images.shape[1:]
     record = Preprocessing(
         schema=1,
@@ -112,7 +115,8 @@ def describe_inputs(
         transform=config.transform.model_dump(mode="json", exclude={"train", "views"}),
         input=Shape(channels=data.spec.channels, spatial_size=data.spec.spatial_size),
         temperature=None if made is None else made.temperature,
-        threshold=point.get("threshold"),
+        threshold=None if of_labels else point.get("threshold"),
+        thresholds=thresholds,
         threshold_from=point.get("split"),
         specificity=point.get("specificity"),
         training=_training(data, trained),

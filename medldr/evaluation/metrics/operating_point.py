@@ -1,5 +1,7 @@
 """What a binary test achieves at the threshold that reaches a specificity on validation.
 
+Each label of a multi-label task is a test of its own, on the items where it is known.
+
 Another validation split would give another threshold. So each bootstrap draw has its own, from a
 draw of the validation split, and the intervals of what is measured at it count both splits.
 """
@@ -7,7 +9,7 @@ draw of the validation split, and the intervals of what is measured at it count 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import ceil
 
@@ -49,6 +51,52 @@ def find(
         reason = f"no threshold, because {split} has no negatives"
     why = reason if threshold is None else None
     return point.model_copy(update={"threshold": threshold, "split": split, "reason": why})
+
+
+def find_each(
+    predictions: Mapping[str, Predictions], specificity: float
+) -> dict[str, OperatingPoint]:
+    """An operating point for each label of a multi-label task; empty for any other task.
+
+    Args:
+        predictions: Tables by split.
+        specificity: Requested specificity, of each label.
+
+    Returns:
+        By label. One that is never present, or never absent, on validation has no threshold.
+
+    Example:
+        >>> from medldr.evaluation.predictions.table import predictions_of
+        >>> label, prob = [[0, 0], [0, 0], [1, 0]], [[0.1, 0.2], [0.3, 0.2], [0.4, 0.2]]
+        >>> table = predictions_of("multi-label", label, prob, class_names=["edema", "nodule"])
+        >>> found = find_each({"val": table}, 0.9)
+        >>> found["edema"].threshold, found["nodule"].reason
+        (0.3, 'no threshold, because val has no positives')
+    """
+    points: dict[str, OperatingPoint] = {}
+    first = next(iter(predictions.values()))
+    for column, name in enumerate(first.class_names if first.task == "multi-label" else ()):
+        tables = {split: of_label(table, column) for split, table in predictions.items()}
+        point = find(tables, positive=1, specificity=specificity)
+        if point.threshold is not None and not tables[str(point.split)].label.any():
+            reason = f"no threshold, because {point.split} has no positives"
+            point = point.model_copy(update={"threshold": None, "reason": reason})
+        points[name] = point
+    return points
+
+
+def of_label(table: Predictions, column: int) -> Predictions:
+    """One label of a multi-label table as a binary task, of the items where it is known.
+
+    Args:
+        table: Several labels per item.
+        column: Number of the label, which becomes the second of two classes.
+    """
+    part = table.select(~np.isnan(table.label[:, column]))
+    number, present = part.label[:, column].astype(np.int64), part.prob[:, column]
+    prob, names = np.stack([1 - present, present], axis=1), ("absent", "present")
+    called = None if part.decision is None else part.decision[:, column]
+    return replace(part, task="binary", class_names=names, label=number, prob=prob, decision=called)
 
 
 def threshold_at(

@@ -154,8 +154,9 @@ def _pooled(
         notes=shots_notes(evaluations),
         trained_on=None if shots is None else shots.counts,
     )
-    if content["operating_point"] is not None:
-        content["operating_point"]["reason"] = OWN_THRESHOLDS
+    points = [content["operating_point"], *content.get("operating_points", {}).values()]
+    for point in filter(None, points):
+        point["reason"] = OWN_THRESHOLDS
     evaluation = EvaluationRecord.model_validate(content)
     hashes = "\n".join(f"{fold} {run.facts.split_hash}" for fold, run in sorted(runs.items()))
     *_, digits, _ = member.run.rsplit("-", 2)
@@ -208,6 +209,8 @@ def _tables(runs: Mapping[str, Run]) -> dict[str, Predictions]:
 def _decided(run: Run, split: str) -> Predictions:
     """A split of a fold, with what it decides at its own threshold where it has one."""
     table, point = run.predictions[split], run.evaluation.operating_point
+    if cuts := [of.threshold for of in run.evaluation.operating_points.values()]:
+        return replace(table, decision=table.prob > [0.5 if cut is None else cut for cut in cuts])
     if point is None or point.threshold is None:
         return table
     positive = positive_class(table, run.evaluation.positive_class)

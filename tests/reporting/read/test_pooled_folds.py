@@ -28,8 +28,12 @@ def fold_tables(fold, skill, seed, task="binary"):
             rng.normal(size=(count, 2 if task == "binary" else 3))
             + 0.7 * fold * np.eye(2 if task == "binary" else 3)[-1]
         )  # the scale of the scores differs between folds
-        logits[np.arange(count), label] += skill
-        prob = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+        if task == "multi-label":
+            label = np.stack([numbers % 2, numbers % 3 == 0, numbers % 5 == 0], axis=1)
+            prob = 0.4 / (1 + np.exp(1 - logits - skill * label))
+        else:
+            logits[np.arange(count), label] += skill
+            prob = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
         tables[split] = predictions_of(
             task, label, prob, split=split, ids=[f"scan-{n:05d}.nii" for n in numbers],
             group=[f"patient-{n // 2:05d}" for n in numbers],
@@ -148,6 +152,34 @@ def test_each_fold_decides_at_its_own_threshold(cross_validated):
     scored = entry.files.evaluation.splits["test"]
     assert scored.metrics["sensitivity_at_specificity"].value == pytest.approx(sensitivity.mean)
     assert scored.decisions.true_positives == found
+    assert "Each fold decides at its own threshold" in page_text(page)
+
+
+def test_each_fold_decides_each_label_at_its_own_threshold(cross_validated):
+    folder = cross_validated(task="multi-label")
+    page = sweep_page(folder)
+    called, truth = [], []
+    for path in sorted(folder.path.glob("mixup_fold-*/predictions.csv")):
+        whole = read_predictions(path, "multi-label")
+        val, test = (whole.select(whole.split == split) for split in ("val", "test"))
+        negatives = [np.sort(val.prob[val.label[:, k] == 0, k]) for k in range(3)]
+        cuts = [scores[int(np.ceil(0.8 * len(scores) - 1e-9)) - 1] for scores in negatives]
+        called.append(test.prob > cuts)
+        truth.append(test.label == 1)
+    called, truth = np.concatenate(called), np.concatenate(truth)
+    (entry,) = [e for e in page.results.study.entries if e.member.row == "Mixup"]
+    scored = entry.files.evaluation
+    (table, other) = [t for s in page.document.sections if s.anchor == "classes" for t in s.tables]
+    assert "Sensitivity at fixed specificity" in table.caption
+    assert "Specificity at the chosen threshold" in other.caption
+    for k, (sensitivity, specificity) in enumerate(zip(table.rows, other.rows, strict=True)):
+        hits = called[truth[:, k], k].mean()
+        of = scored.splits["test"].classes[str(k)].metrics["sensitivity_at_specificity"]
+        assert of.value == pytest.approx(hits)
+        assert sensitivity.cells[-1].estimate.mean == pytest.approx(hits)
+        spared = (~called[~truth[:, k], k]).mean()
+        assert specificity.cells[-1].estimate.mean == pytest.approx(spared)
+    assert "no common threshold" in scored.operating_points["0"].reason
     assert "Each fold decides at its own threshold" in page_text(page)
 
 

@@ -126,7 +126,10 @@ def _frequency(count: ClassCount, groups: int | None) -> Cell:
 
 
 def operating(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block | None]:
-    """Decisions of a binary task at the threshold from validation, and what they are worth."""
+    """Decisions at the threshold from validation, of each label if there are several."""
+    if scored.operating_points:
+        yield Paragraph(sentence("label_thresholds", wanted=100 * (scored.specificity or 0)))
+        yield labels_table(scored, split)
     point, counts = scored.operating_point, split.decisions
     if point is not None and point.reason:
         yield Paragraph(f"There is {point.reason}.")
@@ -149,6 +152,19 @@ def operating(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block | 
     part, stated = positive / max(split.n, 1), point.prevalence
     name = "no_prevalence" if stated is None else "stated_prevalence"
     yield Paragraph(sentence(name, share=part, stated=stated), "small")
+
+
+def labels_table(scored: EvaluationRecord, split: SplitRecord) -> Table:
+    """What a decision on each label at its threshold is worth; labels down."""
+    table = Table("What a decision on each label means", ["Label", "Threshold"])
+    shown = [key for key in AT_THRESHOLD if any(key in of.metrics for of in split.classes.values())]
+    table.columns += [metric_facts(key).heading for key in shown]
+    for name, point in scored.operating_points.items():
+        numbers = split.classes[name].metrics
+        cells = [table.number(key, Estimate.of(numbers[key])) for key in shown]
+        own = Cell() if point.threshold is None else Cell(f"{point.threshold:.3g}")
+        table.rows.append(Row(name, [own, *cells]))
+    return table
 
 
 def decision_table(scored: EvaluationRecord, split: SplitRecord) -> Table | None:
@@ -210,7 +226,16 @@ def calibration(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block 
 
 
 def benefit(split: SplitRecord) -> Iterator[Block | None]:
-    """The decision curve, and where it speaks for the predictions."""
+    """The decision curve, and where it speaks for the predictions; of each label in a table."""
+    if split.decision_curves:
+        caption = "Where acting on the predictions has the highest net benefit"
+        table = Table(caption, ["Label", "Thresholds", "Longest range"], intervals=False)
+        for name, curve in split.decision_curves.items():
+            best = useful(curve)
+            span = Cell() if best is None else Cell(f"{best.low:.0%} to {best.high:.0%}")
+            count = 0 if best is None else best.thresholds
+            table.rows.append(Row(name, [Cell(f"{count} of {len(curve.threshold)}"), span]))
+        yield table
     figure = decision_figure(split)
     if figure is None or split.decision_curve is None:
         return

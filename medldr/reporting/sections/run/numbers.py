@@ -165,7 +165,9 @@ def classes(scored: EvaluationRecord) -> Section | None:
         table.rows.append(Row(name, [*_cells(table, keys, entry), *more]))
     drawing = None if scored.shots is None else frequency_figure(split, scored.shots)
     figures = None if drawing is None else Figures([drawing])
-    return section("run", "labels" if labels else "classes", where(scored), table, figures)
+    at_half = Paragraph(sentence("labels_at_half") if labels else "", "small")
+    name = "labels" if labels else "classes"
+    return section("run", name, where(scored), table, at_half, figures)
 
 
 def where(scored: EvaluationRecord) -> Paragraph:
@@ -174,8 +176,8 @@ def where(scored: EvaluationRecord) -> Paragraph:
 
 
 def _add_metrics(table: Table, parts: Iterable[DomainRecord | ClassRecord]) -> list[str]:
-    """A column for each metric that any of them has."""
-    keys = ordered(key for entry in parts for key in entry.metrics)
+    """A column for each metric that any of them has, but those at a threshold."""
+    keys = ordered(key for of in parts for key in of.metrics if not metric_facts(key).threshold)
     table.columns += [metric_facts(key).heading for key in keys]
     return keys
 
@@ -193,7 +195,7 @@ def glossary(scored: EvaluationRecord) -> Section | None:
     """What each metric on the page means."""
     split = headline(scored)
     shown = {key for part in scored.splits.values() for key in metrics_of(part)}
-    shown |= {"recall", "precision", "f1"} if split is not None and split.classes else set()
+    shown |= {key for of in (split.classes.values() if split else ()) for key in of.metrics}
     shown |= {key for part in scored.splits.values() for key in part.at_prevalence}
     if any(part.calibration_fit for part in scored.splits.values()):
         shown |= {"calibration_intercept", "calibration_slope"}

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.folders.run_record import Selection
 from medldr.reporting.document import Figures, Paragraph, Section
 from medldr.reporting.figures import curves as drawn
@@ -52,24 +51,25 @@ def confusion(scored: EvaluationRecord) -> Section | None:
     if split is None or not split.confusion:
         return None
     if scored.task == "multi-label":
-        table = label_table(split.confusion, scored.class_names)
+        table = label_table(split, scored.class_names)
         return section("run", "confusion", where(scored), table)
     drawings = confusion_figures(split.confusion, scored.class_names)
     return section("run", "confusion", where(scored), Figures(drawings))
 
 
-def label_table(counts: Sequence[Any], names: Sequence[str]) -> Table:
+def label_table(split: SplitRecord, names: Sequence[str]) -> Table:
     """Right and wrong decisions of each label of a multi-label task.
 
     Args:
-        counts: ``L x 2 x 2``, rows are the truth (absent, present), columns what was said.
+        split: Its ``L x 2 x 2`` counts have the truth (absent, present) in rows.
         names: One per label.
     """
+    at = "its threshold" if split.confusion_at_thresholds else "a probability threshold of 0.5"
     table = Table(
-        "Decisions for each label at a probability threshold of 0.5",
+        f"Decisions for each label at {at}",
         ["Label", "True positives", "False negatives", "False positives", "True negatives"],
     )
-    for name, ((right, alarm), (missed, found)) in zip(names, counts, strict=True):
+    for name, ((right, alarm), (missed, found)) in zip(names, split.decided or (), strict=True):
         table.rows.append(Row(name, [Cell(n) for n in (found, missed, alarm, right)]))
     return table
 

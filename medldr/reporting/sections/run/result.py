@@ -34,7 +34,7 @@ def banners(files: RunFiles) -> list[Banner]:
 def collapses(scored: EvaluationRecord) -> list[Banner]:
     """What no accuracy of the headline split should be read without."""
     split, name = headline(scored), headline_split(scored)
-    wrong = None if split is None else degenerate(split.confusion, scored.class_names)
+    wrong = None if split is None else degenerate(split.decided, scored.class_names)
     found = [] if wrong is None else [Collapse(name, "This run", 0, *wrong)]
     return collapse_banner(collapse_texts(found, {"This run": (0,)}), split_name(name).lower())
 
