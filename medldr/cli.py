@@ -103,7 +103,9 @@ def evaluate(
 def compare(
     folders: Annotated[list[Path], typer.Argument(help="Finished run folders, reference first.")],
     out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
-    metric: Annotated[str, typer.Option(help="Metric of the terminal table.")] = "accuracy",
+    metric: Annotated[
+        str | None, typer.Option(help="Metric of the terminal table; default: the primary one.")
+    ] = None,
     margin: Annotated[
         float | None,
         typer.Option(

@@ -125,6 +125,8 @@ def _work(
                 return False
             if not opened.resumed:  # a resumed run keeps the number of threads it started with
                 opened.record(threads=use_threads(config.machine))
+                if config.evaluation.primary is not None:
+                    opened.record(primary=config.evaluation.primary)
             run(config, folder, fabric)
     finally:
         if word is None:

@@ -24,7 +24,7 @@ NOT_HASHED: Final = (
     "data.root", "data.download", "data.packed", "data.cache", "model.allow_download",
     # What describes the data, or adds to results that stay as they are.
     "data.metadata", "data.card", "evaluation.subgroups", "evaluation.bands",
-    "evaluation.prevalence",
+    "evaluation.prevalence", "evaluation.primary",
     "training.allow_seen",  # lets a run begin, and marks its numbers
 )  # fmt: skip
 """Keys outside the hash."""

@@ -165,6 +165,11 @@ class EvaluationConfig(Section):
     positive_class: str | None = Field(
         None, description="binary tasks: the positive class; unset: the second class"
     )
+    primary: str | None = Field(
+        None,
+        description="the metric that the study was planned for, such as auc, which leads tables "
+        "and verdicts; unset: accuracy. Stated before training: a later change is said",
+    )
     specificity: float = Field(
         0.9, gt=0, lt=1, description="specificity at which sensitivity is reported"
     )

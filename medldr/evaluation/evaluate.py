@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError
-from medldr.evaluation import class_mix, frequency, gap, recalibration, subgroups
+from medldr.evaluation import class_mix, frequency, gap, primary, recalibration, subgroups
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import METHOD
 from medldr.evaluation.metrics import calibration, operating_point
@@ -43,12 +43,13 @@ def check(
     Raises:
         InputError: If none of the splits to score has rows, the positive class or a column to
             divide into subgroups does not exist, a prevalence is stated for a task that has none,
-            or there is nothing to fit a recalibration on.
+            the primary metric is none of the task's, or there is nothing to fit a recalibration on.
     """
     subgroups.check_subgroups(config, metadata)
     positive_class(spec, config.positive_class)
     _check_prevalence(spec.task, config)
     frequency.check(config, spec.task)
+    primary.check(config.primary, spec.task, shots=config.shots is not None)
     scored = set(config.splits) & set(splits)
     if not scored:
         raise InputError(
@@ -138,6 +139,7 @@ def evaluate(
         "task": first.task,
         "class_names": list(first.class_names),
         "positive_class": first.class_names[positive] if binary else None,
+        **({} if config.primary is None else {"primary": config.primary}),
         "selection": dict(selection) if selection is not None else None,
         "intervals": {
             "method": METHOD,

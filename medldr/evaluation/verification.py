@@ -189,6 +189,7 @@ def evaluation_settings(
         InputError: If one cannot be used.
     """
     shots, point, specificity = recorded.shots, recorded.operating_point, recorded.specificity
+    configured = {**configured, "primary": recorded.primary}
     stated: dict[str, Any] = {
         "splits": tuple(recorded.splits),
         "bins": recorded.calibration.bins,

@@ -298,6 +298,7 @@ class EvaluationRecord(Record):
     task: Task
     class_names: tuple[str, ...] = ()
     positive_class: str | None = None
+    primary: str | None = None
     selection: Selection | None = None
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = CalibrationRecord()

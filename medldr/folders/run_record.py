@@ -144,6 +144,7 @@ class RunRecord(Record):
         error: What stopped it.
         label: The configuration's label.
         seed: The run's seed.
+        primary: The primary metric when training began; None where none was stated.
         protocol: The protocol as configured, with ``+modified`` if a pinned key was changed.
         hash: Identity of the configuration without the seed.
         times: Starts and end.
@@ -177,6 +178,7 @@ class RunRecord(Record):
     label: str | None = None
     seed: int | None = None
     protocol: str | None = None
+    primary: str | None = None
     hash: str | None = None
     times: Times = Times()
     provenance: dict[str, Any] = Field(default_factory=dict)

@@ -130,7 +130,7 @@ def compare_runs(
     folders: Sequence[RunFolder | Path | str],
     path: Path | str,
     *,
-    metric: str = "accuracy",
+    metric: str | None = None,
     margin: float | None = None,
     title: str | None = None,
     remark: str | None = None,
@@ -140,7 +140,8 @@ def compare_runs(
     Args:
         folders: Run folders; the first one's method is the reference.
         path: The page to write.
-        metric: The metric that the terminal table shows, and that the margin is of.
+        metric: The metric that the terminal table shows, and that the margin is of; unset: the
+            primary one.
         margin: How much worse than the reference a method may be and still count as non-inferior,
             in the unit in which the metric is printed; unset: nothing is said about that.
         title: Title of the page; unset: made of the methods' names.
@@ -152,7 +153,7 @@ def compare_runs(
     from medldr.evaluation.comparison.compare import make_comparison
 
     found = make_comparison(folders, margin=margin, metric=metric)
-    overview = comparison_overview(found, metric)
+    overview = comparison_overview(found, metric or found.primary)
     used = {run for method in found.methods for run in method.runs}
     shown = [folder for folder in map(_folder, folders) if folder.path.resolve().name in used]
     page = write_comparison(found, path, title or " and ".join(found.names), remark, shown)

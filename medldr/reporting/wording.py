@@ -66,16 +66,21 @@ def ordered(keys: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(keys), key=lambda key: place.get(key, len(place)))
 
 
-def card_metrics(task: str) -> tuple[str, ...]:
-    """The few metrics that a page shows large; several labels per image are led by the AUC.
+def card_metrics(task: str, primary: str | None = None) -> tuple[str, ...]:
+    """The few metrics that a page shows large, the primary one first if any is stated.
+
+    Several labels per image are led by the AUC.
 
     Example:
         >>> card_metrics("ordinal"), card_metrics("multi-label")[:2]
         (('accuracy', 'auc', 'quadratic_kappa', 'mae'), ('auc', 'accuracy'))
+        >>> card_metrics("ordinal", "quadratic_kappa")[:2]
+        ('quadratic_kappa', 'accuracy')
     """
     found = [metric.name for metric in METRICS.values() if task in metric.cards]
     # Most labels of most images are negative, so accuracy over labels says little.
-    return tuple(sorted(found, key=lambda name: task == "multi-label" and name != "auc"))
+    found.sort(key=lambda name: task == "multi-label" and name != "auc")
+    return tuple(dict.fromkeys([*([primary] if primary else []), *found]))
 
 
 def comparison_metrics(task: str) -> tuple[str, ...]:

@@ -108,6 +108,7 @@ from medldr.evaluation.comparison.scoring import Settings
 from medldr.evaluation.comparison.split_comparison import SplitComparison
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.frequency import shots_notes
+from medldr.evaluation.primary import changed, primary_of
 from medldr.folders.files import RunFolder
 from medldr.metrics import metric_facts
 
@@ -122,7 +123,7 @@ def compare(
     contrasts: Sequence[tuple[str, str]] = (),
     controls: Collection[str] = (),
     margin: float | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
 ) -> dict[str, Any]:
     """Compare finished runs.
 
@@ -134,7 +135,7 @@ def compare(
         controls: Methods that explain others; Holm's correction does not count them.
         margin: How much worse than the reference a method may be and still count as non-inferior,
             in the unit in which the metric is printed; unset: nothing is said about that.
-        metric: The metric that the margin is of.
+        metric: The metric that the margin is of; unset: the primary one.
 
     Returns:
         Plain values, as described for the module.
@@ -163,7 +164,7 @@ def make_comparison(
     contrasts: Sequence[tuple[str, str]] = (),
     controls: Collection[str] = (),
     margin: float | None = None,
-    metric: str = "accuracy",
+    metric: str | None = None,
 ) -> Comparison:
     """Compare finished runs, as `compare` does; what it returns is the plain values of this."""
     loaded, missing = _load(runs)
@@ -191,7 +192,7 @@ def make_comparison(
         f"{s}: not compared, because its items differ between runs (the splits depend on the seed)."
         for s in moving
     ]
-    notes += shots_notes([run.evaluation for run in loaded])
+    notes += _changed_primary(loaded) + shots_notes([run.evaluation for run in loaded])
     notes += [n for s, one in by_split.items() for n in split_notes(s, one.per_run[0])]
     notes += [note for one in by_split.values() for note in delong_notes(one)]
     texts, marks = footnotes(compared, base)
@@ -215,8 +216,18 @@ def make_comparison(
         footnotes=tuple(texts),
         missing=tuple(missing),
         notes=tuple(notes),
+        primary=primary_of(run.evaluation for run in loaded),
     )
-    return made if margin is None else _judged(made, metric, margin)
+    return made if margin is None else _judged(made, metric or made.primary, margin)
+
+
+def _changed_primary(runs: Sequence[Run]) -> list[str]:
+    """Whose primary metric was changed after training began, change by change."""
+    said: dict[str, list[str]] = {}
+    for run in runs:
+        if text := changed(run.facts, run.evaluation):
+            said.setdefault(text, []).append(run.name)
+    return [f"{', '.join(names)}: {text}" for text, names in said.items()]
 
 
 def _splits(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], list[str]]:

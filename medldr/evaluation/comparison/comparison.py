@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from medldr.evaluation.comparison.findings import Finding, Verdict, finding
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.inference import holm
+from medldr.evaluation.primary import DEFAULT
 from medldr.folders.evaluation_parts import CalibrationRecord, IntervalRecord
 from medldr.types import SPLIT_TITLES
 
@@ -255,6 +256,7 @@ class Comparison:
         intervals: How the intervals were made; None where unknown.
         calibration: How calibration was measured.
         margin: For non-inferiority; None where none was asked for.
+        primary: The metric that leads: the one that all runs were planned for, else accuracy.
     """
 
     task: str
@@ -273,6 +275,7 @@ class Comparison:
     intervals: IntervalRecord | None = None
     calibration: CalibrationRecord = field(default_factory=CalibrationRecord)
     margin: Margin | None = None
+    primary: str = DEFAULT
 
     @property
     def classes(self) -> list[Score]:

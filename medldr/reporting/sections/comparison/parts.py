@@ -53,7 +53,7 @@ def notes(found: Comparison) -> Section | None:
 def result(found: Comparison) -> Section | None:
     """What it found, in sentences and with the numbers of every method."""
     numbers = [tables.result_table(found, split) for split in found.page_order]
-    sentences = [Paragraph(text, "lead") for text in leads(found)]
+    sentences = [Paragraph(text, "lead") for text in leads(found, found.primary)]
     made = Paragraph(interval_words(found), "small")
     return section("comparison", "result", *sentences, *numbers, made)
 
@@ -104,7 +104,8 @@ def differences(found: Comparison) -> Section | None:
     if not found.others:
         return None
     styles = looks(found.names, found.reference, found.controls)
-    drawings = [difference_figure(found, styles, m) for m in FIGURE_METRICS if found.differs(m)]
+    shown = dict.fromkeys([found.primary, *FIGURE_METRICS])
+    drawings = [difference_figure(found, styles, m) for m in shown if found.differs(m)]
     figures = Figures([drawing for drawing in drawings if drawing is not None])
     paired = [tables.difference_table(found, split) for split in found.page_order]
     judged = Bullets(judgements(found), "verdict")

@@ -21,7 +21,8 @@ def main_metrics(found: Comparison, split: str) -> list[str]:
     known = ordered(found.metrics(split))
     wanted = [*comparison_metrics(found.task), *SHOTS, "worst_group"]
     wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
-    return [metric for metric in known if metric in wanted] or known
+    shown = [metric for metric in known if metric in (*wanted, found.primary)] or known
+    return sorted(shown, key=lambda metric: metric != found.primary)
 
 
 def result_table(found: Comparison, split: str) -> Table:

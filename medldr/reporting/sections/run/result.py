@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from medldr.evaluation.comparison.comparison import Collapse, Size
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import degenerate
+from medldr.evaluation.primary import DEFAULT, changed
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs, Paragraph, Section
@@ -60,6 +61,7 @@ def notes(files: RunFiles) -> Section | None:
     split = headline(files.evaluation)
     alike = split is not None and split.unit == "item"
     said = [sentence("no_groups", where="")] if alike else []
+    said += filter(None, [changed(files.record, files.evaluation)])
     return section("run", "notes", Bullets([*files.notes, *said]))
 
 
@@ -74,13 +76,18 @@ def result(files: RunFiles) -> Section | None:
 def lead(scored: EvaluationRecord) -> str:
     """The result in a few plain sentences; empty where there is none."""
     split = headline(scored)
-    number = split and split.metrics.get("accuracy")
+    key = scored.primary or DEFAULT
+    number = split and split.metrics.get(key)
     if not split or not number or number.value is None:
         return ""
-    known = metric_facts("accuracy")
+    known = metric_facts(key)
     where = f"the {split_name(headline_split(scored)).lower()} split"
     if split.unseen:
         where += f" ({', '.join(split.domains)}, unseen during training)"
+    if key != DEFAULT:
+        interval = bracketed(number, known, scored.level, unit="%" if known.percent else "")
+        text = f"On {where}, {title(scored, key)} is {known.with_unit(number.value)}{interval}."
+        return " ".join(filter(None, (text, gap_sentence(scored, key))))
     labels = scored.task == "multi-label"
     what = "labels were predicted correctly" if labels else "images were classified correctly"
     text = f"On {where}, {known.with_unit(number.value)} of the {what}"
@@ -112,7 +119,7 @@ def _cards(scored: EvaluationRecord, name: str) -> list[Card]:
     numbers = metrics_of(scored.splits[name])
     return [
         Card(title(scored, key), Cell(Estimate.of(numbers[key]), metric_facts(key)))
-        for key in (*card_metrics(scored.task), *SHOTS, "worst_group")
+        for key in (*card_metrics(scored.task, scored.primary), *SHOTS, "worst_group")
         if key in numbers
     ]
 

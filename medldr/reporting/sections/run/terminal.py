@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.primary import DEFAULT
 from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Document, Section
@@ -26,7 +27,7 @@ def run_overview(scored: EvaluationRecord) -> Document:
 
 def overview_table(scored: EvaluationRecord) -> Table:
     """Its only table."""
-    keys = card_metrics(scored.task) + (SHOTS if scored.shots is not None else ())
+    keys = card_metrics(scored.task, scored.primary) + (SHOTS if scored.shots is not None else ())
     chosen, caption = scored.selection, "results"
     if chosen is not None:
         rule = rule_text(chosen.rule, chosen.split or "")
@@ -56,6 +57,6 @@ def overview_table(scored: EvaluationRecord) -> Table:
         notes.append(f"positive class: {scored.positive_class}")
     below = f"below each number: its {100 * scored.level:g}% CI"
     below += "; below ECE: what a perfectly calibrated model would show" if "ece" in keys else ""
-    notes += [gap_sentence(scored), below]
+    notes += [gap_sentence(scored, scored.primary or DEFAULT), below]
     table.notes = [note for note in notes if note]
     return table

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from medldr.errors import did_you_mean
+from medldr.evaluation.primary import DEFAULT
 from medldr.metrics import ALIASES, metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column, columns, splits
@@ -102,6 +103,9 @@ def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str
     there = {m for column in found if column.comparison for m in column.comparison.metrics()}
     keys = [metric.rsplit("/", 1)[-1] for metric in study.layout.metrics]
     asked = list(dict.fromkeys(ALIASES.get(key, key) for key in keys)) or list(DEFAULT_METRICS)
+    stated = {column.comparison.primary for column in found if column.comparison}
+    if len(stated) == 1 and stated != {DEFAULT}:  # a sweep that states none keeps its own order
+        asked = list(dict.fromkeys([*stated, *asked]))
     known = [metric for metric in asked if metric in there]
     notes = [
         f"The sweep asks for an unknown metric {metric!r}.{did_you_mean(metric, there)}"
