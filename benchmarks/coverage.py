@@ -47,6 +47,7 @@ from medldr.evaluation.intervals.inference import (
     of_gap,
     of_mean,
 )
+from medldr.evaluation.setting_choice import choose_setting
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores
 from medldr.folders.evaluation_parts import OperatingPoint
@@ -69,7 +70,10 @@ UNCHANGED = 0.02
 
 
 class Told(NamedTuple):
-    """What one replicate tells: whether it counts, and the width of the interval; NaN: none."""
+    """What one replicate tells: whether it counts, and a size by which two ways are told apart.
+
+    That is the width of the interval, or how much too high a mean is; NaN where there is neither.
+    """
 
     hit: float
     width: float
@@ -240,6 +244,34 @@ def lucky_seeds(generator, k, domains, shared, spreads=(0.04, 0.04)):
 # Choices among settings, and folds.
 
 
+def searched(generator, k, settings, items, spread, against=False):
+    """The best of equal settings by validation: the seeds that chose it, and fresh ones.
+
+    A seed's luck is the same on validation and on the test images.
+
+    Args:
+        settings: How many there are.
+        items: Of validation, and of the test set.
+        spread: Of accuracies over seeds.
+        against: Whether it is compared with a method that was not searched, in place of its mean.
+    """
+    level = accuracies(generator, (settings, k), spread)
+    val = generator.binomial(items, level) / items
+    best = choose_setting({n: dict(enumerate(of)) for n, of in enumerate(val.tolist())}).setting
+    truth = [level[best], accuracies(generator, k, spread), accuracies(generator, k, spread)]
+    own, fresh, reference = map(scores, answers(generator, items, truth))
+    told = []
+    for of in (own, fresh):
+        gain, variance = of.mean - reference.mean, of_difference(of, reference, items)
+        if against:
+            hit = inferred(gain, variance).p < 0.05
+        else:
+            found = inferred(of.mean, of_mean(of, items), ACCURATE)
+            hit, gain = covers(found, ACCURACY).hit, of.mean - ACCURACY
+        told.append(Told(hit, gain))
+    return tuple(told)
+
+
 def folds(generator, k, items, count):
     """Two equal methods over pooled folds, whose networks share most of their training images.
 
@@ -364,6 +396,11 @@ def plan():
     for shared in (0.0, 0.3, 0.6, 1.0):
         name = f"false positives over 4 domains: {shared:.0%} of a seed's luck is shared"
         yield Row(name, lucky_seeds, (4, shared), (3, 5), POSITIVES, changed=shared > 0.5)
+    for settings in (5, 20):
+        name = f"best of {settings} equal settings covered: fresh seeds"
+        yield Row(name, searched, (settings, 240, 0.05), (3,))
+        name = f"false positives: best of {settings} equal settings against an unsearched method"
+        yield Row(name, searched, (settings, 240, 0.05, True), (3,), POSITIVES)
     yield Row("false positives: 5 pooled folds", folds, (250, 5), (3,), (0.0, 0.0))
     for metric, name in (("lr_positive", "LR+"), ("lr_negative", "LR−")):
         for patients in (0, 30):
@@ -412,7 +449,7 @@ def main():
             shown = ["none" if np.isnan(r) else f"{r:.1f} ({e:.1f})" for r, e, _ in (before, now)]
             low, high = row.limits
             wrong = not (np.isnan(now[0]) or low <= now[0] <= high)
-            alike.append(abs(now[2] - before[2]) < UNCHANGED * before[2])  # none is not alike
+            alike.append(abs(now[2] - before[2]) < UNCHANGED * abs(before[2]))  # none is not alike
             if wrong and not args.quick:
                 missed.append(f"{row.name}, k={k}: {shown[1]}, limits {low:g} to {high:g}")
             mark = "!" if wrong and not args.quick else ""
