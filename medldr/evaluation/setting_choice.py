@@ -113,22 +113,16 @@ def choose(row: str, column: str, trials: Sequence[Trial]) -> SettingChoice:
     logs = [trial.log for trial in trials if trial.log is not None]
     by = next((k for k in KEYS if logs and None not in [_highest(log, k) for log in logs]), "")
     tried = [_tried(of, by) for of in candidates]
-    first, *_ = (of[0].keys for of in candidates)
-    best = choose_setting(
-        {place: each.values for place, each in enumerate(tried)},
-        {place: _changed(of[0].keys, first) for place, of in enumerate(candidates)},
-    )
+    first, *_ = keys = [set(map(repr, of[0].keys.items())) for of in candidates]
+    changed = {place: len(own - first) for place, own in enumerate(keys)}
+    best = choose_setting({place: each.values for place, each in enumerate(tried)}, changed)
     chosen = None if best.setting is None else tried[best.setting]
-    return SettingChoice(
-        row,
-        column,
-        by="" if chosen is None else KEYS[by],
-        setting=None if chosen is None else chosen.setting,
-        seed=None if chosen is None else chosen.seed,
-        tied=tuple(tried[place].setting for place in best.tied),
-        incomplete=tuple(of[0].setting for of in candidates if any(t.log is None for t in of)),
-        tried=tuple(tried),
-    )
+    tied = tuple(tried[place].setting for place in best.tied)
+    incomplete = tuple(of[0].setting for of in candidates if any(t.log is None for t in of))
+    if chosen is None:
+        return SettingChoice(row, column, "", None, None, tied, incomplete, tuple(tried))
+    place = chosen.setting, chosen.seed
+    return SettingChoice(row, column, KEYS[by], *place, tied, incomplete, tuple(tried))
 
 
 def _tried(trials: Sequence[Trial], key: str) -> Tried:
@@ -143,11 +137,6 @@ def _tried(trials: Sequence[Trial], key: str) -> Tried:
         {seed: None if mean is None else mean.mean for seed, mean in means.items()},
         tuple(trial.run for trial in trials),
     )
-
-
-def _changed(keys: Mapping[str, Any], first: Mapping[str, Any]) -> int:
-    """How many keys differ from those of the first setting."""
-    return sum(keys.get(key) != first.get(key) for key in keys.keys() | first.keys())
 
 
 def _highest(log: Sequence[LogRow], key: str) -> float | None:

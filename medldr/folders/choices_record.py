@@ -59,9 +59,10 @@ class SettingChoice:
     tried: tuple[Tried, ...]
 
     @property
-    def runs(self) -> frozenset[str]:
-        """The runs that it was chosen from."""
-        return frozenset(run for each in self.tried for run in each.runs)
+    def chosen(self) -> tuple[str, ...]:
+        """Runs of the chosen setting."""
+        found = (t.runs for t in self.tried if (t.setting, t.seed) == (self.setting, self.seed))
+        return next(found, ())
 
 
 Choices = tuple[SettingChoice, ...]

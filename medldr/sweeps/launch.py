@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +23,7 @@ from medldr.sweeps.plan.file import SweepFile, load_sweep
 from medldr.sweeps.plan.search import search_notes
 from medldr.sweeps.progress import SweepProgress
 from medldr.sweeps.scheduler import Outcome, Scheduler, StopWatch, SweepStopped
-from medldr.sweeps.shared_folder import at_work, fresh_before, left_behind, note_plan, refuse_others
+from medldr.sweeps.shared_folder import at_work, left_behind, note_plan, refuse_others
 from medldr.sweeps.show import count_runs, some_runs
 
 
@@ -38,7 +39,7 @@ class Plan:
         file: The sweep file.
         only: Start only the members that match this pattern.
         notes: Notes for the user.
-        earlier: Where settings are to be chosen anew, the runs with fresh seeds so far; else None.
+        choose_again: Whether to choose settings anew.
     """
 
     folder: SweepFolder
@@ -48,7 +49,7 @@ class Plan:
     file: SweepFile
     only: str | None = None
     notes: tuple[str, ...] = ()
-    earlier: tuple[str, ...] | None = None
+    choose_again: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -122,24 +123,17 @@ def make_plan(
     searching = record.searching.members
     notes = [*sweep.notes, *search_notes(sweep.search, searching, sweep.source)]
     notes += filter(None, [left_behind(folder, record)])
-    if not sweep.fresh_seeds:
-        if choose_again:
-            raise InputError(
-                f"--choose-again: {sweep.source} has no search.fresh_seeds, so nothing was chosen "
-                "for good. Leave it out"
-            )
-    elif choose_again:
-        plan = replace(plan, earlier=fresh_before(folder))
-    elif choices := known_choices(folder, plan.planned, record.layout):
-        plan = _planned(sweep, folder, only, choices)
-    return replace(plan, notes=tuple(notes))
+    if choose_again and not sweep.fresh_seeds:
+        raise InputError(f"--choose-again: {sweep.source} has no search.fresh_seeds. Leave it out")
+    if sweep.fresh_seeds and not choose_again:
+        choices = known_choices(folder, plan.planned, record.layout)
+        plan = _planned(sweep, folder, only, choices) if choices else plan
+    return replace(plan, notes=tuple(notes), choose_again=choose_again)
 
 
-def _planned(
-    sweep: SweepFile, folder: SweepFolder, only: str | None, choices: Choices = ()
-) -> Plan:
-    planned = tuple(expand(sweep, folder.path, choices))
-    record = as_record(sweep, planned, chosen=bool(choices))
+def _planned(sweep: SweepFile, folder: SweepFolder, only: str | None, made: Choices = ()) -> Plan:
+    planned = tuple(expand(sweep, folder.path, made))
+    record = as_record(sweep, planned, chosen=bool(made))
     chosen = planned if only is None else tuple(select(planned, only))
     return Plan(folder, record, planned, chosen, sweep, only)
 
@@ -180,35 +174,28 @@ def run_plan(
         write_plan(plan)
         for note in (*plan.notes, *filter(None, [launcher.note])):
             shown.note(note)
-
-        def started(plan: Plan, retry: bool) -> Outcome:
-            configs = {entry.member.run: entry.config for entry in plan.chosen}
-            members = [entry.member for entry in plan.chosen]
-            scheduler = Scheduler(
-                plan.folder,
-                members,
-                lambda name: _job(plan.folder, name, configs[name], launcher.cores),
-                launcher,
-                shown,
-                mine,
-                retry_failed=retry,
-                watch=watch,
-            )
-            outcome = scheduler.run()
-            if watch.received:
-                raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
-            return outcome
-
+        following: Plan | None = plan
         try:
-            outcome = started(plan, retry_failed)
-            following = _following(plan, shown)
-            if following is not None:
+            while following is not None:
                 plan = following
-                outcome = started(plan, False)
+                configs = {entry.member.run: entry.config for entry in plan.chosen}
+                scheduler = Scheduler(
+                    plan.folder,
+                    [entry.member for entry in plan.chosen],
+                    functools.partial(_job, plan.folder, configs, cores=launcher.cores),
+                    launcher,
+                    shown,
+                    mine,
+                    retry_failed=retry_failed,
+                    watch=watch,
+                )
+                outcome: Outcome = scheduler.run()
+                if watch.received:
+                    raise SweepStopped(watch.received, len(outcome.done), scheduler.interrupted)
+                following, retry_failed = _following(plan, shown), False
         finally:
             launcher.close()
-    done = set(outcome.done)
-    order = [entry.member.run for entry in plan.chosen if entry.member.run in done]
+    order = [name for name in configs if name in set(outcome.done)]
     return SweepResult(plan.folder.path, tuple(order), outcome.failed, outcome.left_out)
 
 
@@ -221,12 +208,11 @@ def _following(plan: Plan, shown: SweepProgress) -> Plan | None:
         shown.note(f"settings are chosen once every draw is done or failed; {some_runs(waiting)}")
         return None
     about = plan.folder, plan.planned, plan.record.layout
-    known = () if plan.earlier is not None else known_choices(*about)  # by another sweep process
-    choices = known or choose_settings(*about)
-    whole = _planned(plan.file, plan.folder, plan.only, choices)
+    known = () if plan.choose_again else known_choices(*about)  # by another sweep process
+    whole = _planned(plan.file, plan.folder, plan.only, known or choose_settings(*about))
     write_plan(whole)
-    for note in filter(None, [stale_runs(plan.folder, plan.earlier or (), whole.planned)]):
-        shown.note(note)
+    if plan.choose_again and (stale := stale_runs(plan.folder, whole.planned)):
+        shown.note(f"stale, and in no table, because other settings count now; {some_runs(stale)}")
     more = len(whole.planned) - len(plan.planned)
     seeds = ", ".join(map(str, plan.file.fresh_seeds))
     shown.note(f"settings chosen; {count_runs(more)} with fresh seeds ({seeds}) follow")
@@ -247,8 +233,9 @@ def check_machines(planned: Sequence[Planned]) -> None:
             )
 
 
-def _job(folder: SweepFolder, name: str, config: RunConfig, cores: int) -> Job:
+def _job(folder: SweepFolder, configs: Mapping[str, RunConfig], name: str, cores: int) -> Job:
     """The process of a member, as it would be started now."""
+    config = configs[name]
     machine = config.machine
     threads = threads_of(config, folder.run(name), cores)
     folder = SweepFolder(folder.path.absolute())

@@ -129,15 +129,6 @@ def left_behind(folder: SweepFolder, record: Sweep) -> str | None:
     )
 
 
-def fresh_before(folder: SweepFolder) -> tuple[str, ...]:
-    """Runs with fresh seeds that were planned before."""
-    earlier = _recorded(folder)
-    if earlier is None:
-        return ()
-    seeds = earlier.layout.fresh_seeds
-    return tuple(member.run for member in earlier.members if member.seed in seeds)
-
-
 def _recorded(folder: SweepFolder) -> Sweep | None:
     """The recorded plan; None if there is none, or if it is damaged and to be rewritten."""
     try:

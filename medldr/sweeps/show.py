@@ -42,7 +42,7 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     """
     out = out or console()
     soft = not out.is_terminal
-    out.print(Text(_counted(status.name, status.members)), soft_wrap=soft)
+    out.print(Text(_counted(status.name, status.members, status.following)), soft_wrap=soft)
     if status.overrides:
         out.print(Text(f"started with {' '.join(status.overrides)}"), soft_wrap=soft)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -56,7 +56,6 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     out.print(table)
     for text in _problems(status.members):
         out.print(text, soft_wrap=soft)
-    _print_following(out, status.following)
     out.print(time_line(status), markup=False, soft_wrap=soft)
 
 
@@ -77,11 +76,13 @@ def _place(entry: MemberStatus) -> str:
     return f"{entry.member.run} at {entry.position}" if entry.position else entry.member.run
 
 
-def _counted(name: str, members: Sequence[MemberStatus]) -> str:
+def _counted(name: str, members: Sequence[MemberStatus], following: int) -> str:
     """Members in each state, as text: ``demo: 5 runs: 3 done, 1 running, 1 waiting``."""
     counts = count_states(members)
     parts = ", ".join(f"{count} {state}" for state, count in counts.items())
-    return f"{name}: {count_runs(len(members))}: {parts}"
+    text = f"{name}: {count_runs(len(members))}: {parts}"
+    more = f"{count_runs(following)} with fresh seeds follow once every draw is done or failed"
+    return f"{text}; {more}" if following else text
 
 
 def time_line(status: SweepStatus) -> str:
@@ -146,18 +147,10 @@ def print_plan(
         table.add_row(*map(Text, texts), Text(state, style=COLOURS.get(state, "")))
     out.print(table)
     soft = not out.is_terminal
-    out.print(_counted(name, members), markup=False, soft_wrap=soft)
-    _print_following(out, following)
+    out.print(_counted(name, members, following), markup=False, soft_wrap=soft)
     all_done = not following and all(entry.standing.state == "done" for entry in members)
     end = "nothing is left to run" if all_done else "run it without --dry-run to start"
     out.print(f"in {folder}; {end}", markup=False, soft_wrap=soft)
-
-
-def _print_following(out: Console, following: int) -> None:
-    """How many runs follow the choice of settings; nothing where none do, or they are listed."""
-    if following:
-        text = f"{count_runs(following)} with fresh seeds follow once every draw is done or failed"
-        out.print(text, soft_wrap=not out.is_terminal)
 
 
 def _fitting(members: Sequence[Member], width: int) -> tuple[str, ...]:

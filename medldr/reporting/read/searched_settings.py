@@ -10,13 +10,13 @@ would otherwise make a column per pair.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from medldr.config.sections import held_out
 from medldr.evaluation.setting_choice import Trial, choose
-from medldr.folders.choices_record import SettingChoice
+from medldr.folders.choices_record import Choices, SettingChoice
 from medldr.folders.sweep_record import DRAW, JOINT, Layout, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
@@ -56,7 +56,7 @@ def method_and_setting(
 
 
 def chosen_settings(
-    entries: Sequence[Entry], layout: Layout, choices: Iterable[SettingChoice] | None = None
+    entries: Sequence[Entry], layout: Layout, choices: Choices | None = None
 ) -> Shown:
     """What was chosen, and which runs the tables show; rows become methods.
 
@@ -80,7 +80,7 @@ def chosen_settings(
     if choices is None:
         shown = _reported(placed, layout)
         return shown._replace(others=[*others, *shown.others, *fresh])
-    again = _trained_again(placed, fresh, layout, {(c.row, c.column): c for c in choices})
+    again = _trained_again(placed, fresh, layout, choices)
     if not layout.as_published:
         return again._replace(others=[*others, *placed, *again.others])
     published = _reported(placed, layout)
@@ -113,26 +113,23 @@ def _reported(placed: Sequence[Entry], layout: Layout) -> Shown:
 
 
 def _trained_again(
-    placed: Sequence[Entry],
-    fresh: Sequence[Entry],
-    layout: Layout,
-    choices: Mapping[tuple[str, str], SettingChoice],
+    placed: Sequence[Entry], fresh: Sequence[Entry], layout: Layout, choices: Choices
 ) -> Shown:
     """The runs of the fresh seeds; a place without one says so."""
-    made = {(*_cell(own, False)[:2], own.setting, own.member.seed): own for own in fresh}
-    cells = {_cell(own, False)[:2]: own for own in reversed(placed)}
+    made = {(*_cell(own, True), own.setting): own for own in fresh}
+    examples = {_cell(own, False): own for own in reversed(placed)}
     shown: list[Entry] = []
     picks: list[Pick] = []
-    for cell in dict.fromkeys(_cell(own, False)[:2] for own in placed):
-        choice, example = choices.get(cell), cells[cell]
-        setting = example.setting if choice is None else choice.setting or example.setting
+    for choice in choices:
+        example = examples.get((choice.row, choice.column, None))
+        if example is None:
+            continue
+        setting = choice.setting or example.setting
         for seed in layout.fresh_seeds:
             missing = replace(example.member, run=f"{example.member.label}-s{seed}", seed=seed)
             lost = Entry(missing, "not run", planned=example.config, setting=setting)
-            shown.append(made.pop((*cell, setting, seed), lost))
-        if choice is not None:
-            own = choice.seed if layout.search_per_seed else None
-            picks.append(_as_pick(choice, setting, own))
+            shown.append(made.pop((choice.row, choice.column, seed, setting), lost))
+        picks.append(_as_pick(choice, setting, choice.seed if layout.search_per_seed else None))
     return Shown(shown, list(made.values()), picks)
 
 

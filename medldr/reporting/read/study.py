@@ -36,9 +36,8 @@ class Pick(NamedTuple):
         settings: How many there were.
         by: What chose it; empty where no run had logged anything to choose by.
         incomplete: Settings that lack a result and were no candidates.
-        seed: The seed that it is for, or that drew it, where each has settings of its own; else
-            None.
-        choice: What it was chosen from; None where that is not known.
+        seed: The seed that it is for, or that drew it, where each has settings of its own.
+        choice: What it was chosen from.
     """
 
     row: str
@@ -47,8 +46,8 @@ class Pick(NamedTuple):
     settings: int
     by: str
     incomplete: tuple[Setting, ...]
-    seed: int | None = None
-    choice: SettingChoice | None = None
+    seed: int | None
+    choice: SettingChoice
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,7 @@ def read_study(folder: SweepFolder) -> Study:
     if choices and sweep.layout.as_published:
         sweep = replace(sweep, layout=_of_fresh_rows(sweep.layout, shown.entries[0].member.row))
     study = _printed(sweep, shown.entries, unreadable, shown.others, shown.picks)
-    titles = {name: title for title, name in study.keys.items()}
-    untested = frozenset(titles[row] for row in shown.untested)
+    untested = frozenset(title for title, name in study.keys.items() if name in shown.untested)
     return replace(study, untested=untested, fresh=bool(choices))
 
 

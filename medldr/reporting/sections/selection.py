@@ -15,7 +15,6 @@ from medldr.evaluation.setting_selection import (
     choose_per_seed,
     mean_of_choices,
 )
-from medldr.folders.choices_record import SettingChoice
 from medldr.folders.sweep_record import JOINT
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section
@@ -93,36 +92,28 @@ def _pick(table: Table, study: Study, pick: Pick) -> Cell:
 
 def validation_table(study: Study) -> Table | None:
     """Validation of each setting, mean and SD over seeds; None where there is nothing to choose."""
-    picks = [pick for pick in study.picks if pick.settings > 1 and pick.choice is not None]
+    apart = study.untested if study.fresh else ()
+    picks = [p for p in study.picks if p.settings > 1 and p.row not in apart]
     columns = list(dict.fromkeys(pick.column for pick in picks))
     caption = "Validation of each setting, in %: mean and SD over seeds"
     table = Table(caption, ["Method and setting", *columns], intervals=False)
     rows: dict[str, dict[str, Cell]] = {}
-    for pick in picks:
-        choice = pick.choice
-        if choice is None:
-            continue
-        several = study.layout.search_per_seed
+    for row, column, choice in ((pick.row, pick.column, pick.choice) for pick in picks):
         for tried in choice.tried:
-            seed = f", seed {tried.seed}" if several and len(tried.values) == 1 else ""
-            name = f"{pick.row}, {titled(tried.setting, study.layout.titles)}{seed}"
+            own = study.layout.search_per_seed and len(tried.values) == 1
+            name = f"{row}, {titled(tried.setting, study.layout.titles)}"
+            name += f", seed {tried.seed}" if own else ""
             mean = validation(tried.values)
             cell = table.number("accuracy", None if mean is None else replace(mean, se=None))
             if (tried.setting, tried.seed) == (choice.setting, choice.seed):
-                cell = replace(cell, mark=_why(table, study, choice))
-            rows.setdefault(name, {})[pick.column] = cell
+                names = "; ".join(titled(each, study.layout.titles) for each in choice.tied)
+                why = sentence("choice_tied", names=names) if names else "Chosen."
+                cell = replace(cell, mark=table.sign(why))
+            rows.setdefault(name, {})[column] = cell
     for name, cells in rows.items():
         table.rows.append(Row(name, [cells.get(column, Cell()) for column in columns]))
     table.notes += [f"Chosen by {by}." for by in dict.fromkeys(p.by for p in picks if p.by)]
     return table if table.rows else None
-
-
-def _why(table: Table, study: Study, choice: SettingChoice) -> str:
-    """The sign of the chosen setting, and of those that it tied with."""
-    if not choice.tied:
-        return table.sign("Chosen.")
-    names = "; ".join(titled(setting, study.layout.titles) for setting in choice.tied)
-    return table.sign(sentence("choice_tied", names=names))
 
 
 def choice_table(found: Sequence[Candidates], *, per_seed: bool = False) -> Table | None:

@@ -5,9 +5,10 @@ Nothing here reads a run folder or starts anything.
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,16 +16,11 @@ from medldr.config import RunConfig, run_name
 from medldr.config.load import refusal
 from medldr.config.sections import MODIFIED, dataset_name
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.choices_record import SettingChoice
-from medldr.folders.sweep_record import DATA, JOINT, Layout, Member, Sweep, joined
+from medldr.folders.choices_record import Choices
+from medldr.folders.sweep_record import DATA, FOLD, JOINT, Layout, Member, Sweep, joined
+from medldr.reporting.read.searched_settings import method_and_setting
 from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
 from medldr.sweeps.plan.file import SweepFile
-from medldr.sweeps.plan.fresh_seeds import (
-    chosen_cases,
-    domains_held_out,
-    following_runs,
-    pairs_alone,
-)
 from medldr.sweeps.plan.table import known_names, last_word, methods, side_values
 
 Place = tuple[Mapping[str, str], Mapping[str, str]]
@@ -44,9 +40,7 @@ class Planned:
     config: RunConfig
 
 
-def expand(
-    sweep: SweepFile, out: Path | str, choices: Sequence[SettingChoice] = ()
-) -> list[Planned]:
+def expand(sweep: SweepFile, out: Path | str, choices: Choices = ()) -> list[Planned]:
     """All runs of a sweep, in the order in which they start.
 
     The first seed of everything comes first, and in a random search the first draw of everything,
@@ -87,57 +81,73 @@ def expand(
     places = [_place(checked, sweep) for checked in combined]
     problems = [*_shared_cells(combined, places), *_titles_of_nothing(sweep, places)]
     planned: list[Planned] = []
-    by_seed: dict[int, list[Checked]] = {}
     for seed in sweep.seeds:
         if sweep.search is not None and sweep.search.per_seed and seed != sweep.seeds[0]:
             combined = check_cases(sweep, every, folder, seed)
-        by_seed[seed] = combined
-        of_seed, labels = _of_seed(combined, places, seed, folder)
-        planned += of_seed
+        runs: dict[str, str] = {}  # by label
+        labels: dict[str, list[str]] = {}  # by hash
+        drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
+        for checked, (row, column) in zip(combined, places, strict=True):
+            case = checked.case
+            before = () if case.before is None else (runs[case.before],)
+            config = _seeded(checked, seed, folder, before)
+            name = run_name(config)
+            digits = name.rsplit("-", 2)[1]  # its hash, which takes long to compute
+            if case.draw is not None:
+                first = drawn.setdefault((case.origin, digits), case.label)
+                if first != case.label:
+                    runs[case.label] = runs[first]  # what waits for it waits for that one
+                    continue
+            runs[case.label] = name
+            labels.setdefault(digits, []).append(case.label)
+            member = Member(
+                name, case.label, seed, joined(row), joined(column),
+                before, row, column, checked.drawn,
+            )  # fmt: skip
+            planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
             problems += _same_runs(labels)
     if problems:
         raise refusal(f"the sweep {sweep.source}", problems)
-    named = [(row, joined(column)) for row, column in places]
-    chosen = list(chosen_cases(by_seed, named, searched_axes(sweep), choices)) if choices else []
-    for seed in sweep.fresh_seeds if chosen else ():
-        of_chosen = [places[number] for number, _ in chosen]
-        planned += _of_seed([checked for _, checked in chosen], of_chosen, seed, folder)[0]
-    return planned
+    again = (_again(planned, choices, seed, folder) for seed in sweep.fresh_seeds)
+    return [*planned, *itertools.chain.from_iterable(again)]
 
 
-def _of_seed(
-    combined: Sequence[Checked], places: Sequence[Place], seed: int, folder: Path
-) -> tuple[list[Planned], dict[str, list[str]]]:
-    """The runs of one seed, and their labels by hash."""
-    planned: list[Planned] = []
-    runs: dict[str, str] = {}  # by label
-    labels: dict[str, list[str]] = {}  # by hash
-    drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
-    for checked, (row, column) in zip(combined, places, strict=True):
-        case = checked.case
-        before = () if case.before is None else (runs[case.before],)
-        config = _seeded(checked, seed, folder, before)
-        name = run_name(config)
-        digits = name.rsplit("-", 2)[1]  # its hash, which takes long to compute
-        if case.draw is not None:
-            first = drawn.setdefault((case.origin, digits), case.label)
-            if first != case.label:
-                runs[case.label] = runs[first]  # what waits for it waits for that one
-                continue
-        runs[case.label] = name
-        labels.setdefault(digits, []).append(case.label)
-        member = Member(
-            name, case.label, seed, joined(row), joined(column),
-            before, row, column, checked.drawn,
-        )  # fmt: skip
-        planned.append(Planned(member, config))
-    return planned, labels
+def _again(
+    planned: Sequence[Planned], choices: Choices, seed: int, folder: Path
+) -> Iterator[Planned]:
+    """The chosen runs, and those that they start from, with another seed."""
+    members = {entry.member.run: entry.member for entry in planned}
+    wanted = {r for c in choices for r in c.chosen if r in members and members[r].seed == c.seed}
+    for run in reversed(members):  # what a run waits for stands before it
+        wanted.update(members[run].after if run in wanted else ())
+    names: dict[str, str] = {}
+    for member, config in ((e.member, e.config) for e in planned if e.member.run in wanted):
+        after = tuple(names[run] for run in member.after)
+        changed: dict[str, object] = {"seed": seed}
+        if after and config.training.init_from == folder / member.after[0]:
+            started = {"init_from": folder / after[0]}
+            changed["training"] = config.training.model_copy(update=started)
+        config = config.model_copy(update=changed)
+        names[member.run] = run_name(config)
+        yield Planned(replace(member, run=names[member.run], seed=seed, after=after), config)
 
 
-def searched_axes(sweep: SweepFile) -> tuple[str, ...]:
-    """Axes of the rows whose values are settings, one of which is chosen."""
-    return tuple(key for key in sweep.table.rows or () if key in sweep.table.search)
+def choosing(planned: Sequence[Planned], layout: Layout) -> dict[tuple[str, str], list[Member]]:
+    """The runs that a setting is chosen from, by row and column; folds of a method are together.
+
+    Neither fresh seeds choose, nor runs that held out two domains each of which others held out.
+    """
+    held = [tuple(getattr(entry.config.data, "held_out", ())) for entry in planned]
+    alone = {domains for domains in held if len(domains) == 1}
+    cells: dict[tuple[str, str], list[Member]] = {}
+    for entry, domains in zip(planned, held, strict=True):
+        member = entry.member
+        pair = len(domains) == 2 and alone.issuperset((domain,) for domain in domains)
+        if not pair and member.seed not in layout.fresh_seeds:
+            values, _ = method_and_setting(member.row_values, (*layout.search, FOLD))
+            cells.setdefault((joined(values), member.column), []).append(member)
+    return cells
 
 
 def as_record(sweep: SweepFile, planned: Sequence[Planned], *, chosen: bool = False) -> Sweep:
@@ -176,25 +186,15 @@ def as_record(sweep: SweepFile, planned: Sequence[Planned], *, chosen: bool = Fa
         metrics=table.metrics,
         titles=titles,
         remark=table.remark,
-        search=searched_axes(sweep),
+        search=tuple(key for key in table.rows or () if key in table.search),
         search_per_seed=sweep.search is not None and sweep.search.per_seed,
         fresh_seeds=sweep.fresh_seeds,
         as_published=_follows_protocol(sweep, planned),
     )
     members = tuple(entry.member for entry in planned)
-    choosing = [entry.member for entry in searching(planned, sweep.fresh_seeds)]
-    following = following_runs(choosing, layout.search, len(sweep.fresh_seeds))
-    return Sweep(sweep.name, layout, members, sweep.overrides, 0 if chosen else following)
-
-
-def searching(planned: Sequence[Planned], fresh_seeds: Sequence[int]) -> list[Planned]:
-    """The runs from which settings are chosen; neither fresh seeds nor pairs of domains choose."""
-    pairs = pairs_alone([entry.config for entry in planned])
-    return [
-        entry
-        for entry in planned
-        if entry.member.seed not in fresh_seeds and domains_held_out(entry.config) not in pairs
-    ]
+    folds = [{m.row_values.get(FOLD) for m in of} for of in choosing(planned, layout).values()]
+    following = 0 if chosen else len(sweep.fresh_seeds) * sum(map(len, folds))
+    return Sweep(sweep.name, layout, members, sweep.overrides, following)
 
 
 def _follows_protocol(sweep: SweepFile, planned: Sequence[Planned]) -> bool:

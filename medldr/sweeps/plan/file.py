@@ -21,7 +21,6 @@ from medldr.config.yaml import Document, KeyPath, parse_value, plain, read_yaml
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.sweep_record import DRAW, RUN
 from medldr.sweeps.plan.schema import (
-    LAST_SEED,
     Axis,
     Content,
     Entry,
@@ -356,16 +355,10 @@ class _Reader:
         count = 0 if content.search is None else content.search.fresh_seeds
         if not count or self.faulty & {"search", "seeds", "axes", "table"}:
             return ()
-        place, seeds = ("search", "fresh_seeds"), [int(seed) for seed in content.seeds]
         if not table.search:
-            self.report(
-                place,
-                "no setting is chosen in this sweep: name the axes of the settings under "
-                "table.search, leave draw out of table.columns, or leave this key out",
-            )
-        first = 1 + max(seeds)
-        if first + count - 1 > LAST_SEED:
-            self.report(place, f"seeds after {max(seeds)} would exceed {LAST_SEED}: lower seeds")
+            said = "nothing is searched but columns: name axes under table.search, or leave it out"
+            self.report(("search", "fresh_seeds"), said)
+        first = 1 + max(int(seed) for seed in content.seeds)
         return tuple(range(first, first + count))
 
     def _table(

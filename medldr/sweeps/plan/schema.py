@@ -44,8 +44,7 @@ def _several(value: Any) -> Any:
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
-LAST_SEED: Final = 2**32 - 1
-Seed = Annotated[int, Field(strict=True, ge=0, le=LAST_SEED)]
+Seed = Annotated[int, Field(strict=True, ge=0, le=2**32 - 1)]
 
 
 class _Content(BaseModel):

@@ -92,8 +92,8 @@ def test_without_fresh_seeds_searched_rows_have_no_p_and_no_row_a_mark(searched)
     assert FAVOUR in " ".join(table.notes)
     texts = {row.heading: [dict(table.footnotes)[s] for s in row.mark.split(",") if s]
              for row in table.rows if row.style != "chance"}  # fmt: skip
-    assert texts["ERM"] == ["A single setting, not searched."]
-    assert texts["Mixup"] == ["Chosen among 2 settings, which these runs chose themselves."]
+    assert texts["ERM"] == ["A single setting."]
+    assert texts["Mixup"] == ["Chosen among 2 settings by these runs themselves."]
 
 
 def test_unsearched_rows_of_a_search_keep_their_p(searched):

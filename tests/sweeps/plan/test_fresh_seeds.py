@@ -5,9 +5,8 @@ import pytest
 from medldr.config import packaged_names
 from medldr.errors import InputError
 from medldr.evaluation.setting_choice import Trial, choose
-from medldr.sweeps.plan.expand import as_record, expand, searching
+from medldr.sweeps.plan.expand import as_record, choosing, expand
 from medldr.sweeps.plan.file import load_sweep
-from medldr.sweeps.plan.fresh_seeds import cell_of
 
 COMMON = {"extends": "run/phantom_fracture_erm"}
 SPACE = {"algorithm.dropout": {"when": {"algorithm": "latentdr"}, "choice": [0.2, 0.5, 0.7]}}
@@ -23,15 +22,16 @@ def sweep_of(*texts, search=(), **more):
 def chosen_from(sweep, best):
     """Choices by which the runs with these labels, and seeds, have the best validation."""
     planned = expand(sweep, "out")
-    layout, cells = as_record(sweep, planned).layout, {}
-    for entry in searching(planned, sweep.fresh_seeds):
-        member = entry.member
-        cell, setting = cell_of(member.row_values, member.column, layout.search)
-        value = 0.9 if {member.label, (member.label, member.seed)} & set(best) else 0.5
-        keys = {**member.drawn} or {"setting": setting}
-        trial = Trial(member.run, setting, member.seed, keys, [{"val/accuracy": value}])
-        cells.setdefault(cell, []).append(trial)
-    return tuple(choose(*cell, trials) for cell, trials in cells.items())
+    choices = []
+    for cell, members in choosing(planned, as_record(sweep, planned).layout).items():
+        trials = []
+        for member in members:
+            value = 0.9 if {member.label, (member.label, member.seed)} & set(best) else 0.5
+            setting, log = (member.row,), [{"val/accuracy": value}]
+            keys = {**member.drawn} or {"setting": member.row}
+            trials.append(Trial(member.run, setting, member.seed, keys, log))
+        choices.append(choose(*cell, trials))
+    return tuple(choices)
 
 
 def fresh(sweep, choices):
@@ -116,12 +116,11 @@ def test_pairs_of_held_out_domains_choose_nothing():
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ({"search": {"fresh_seeds": 3}}, "no setting is chosen in this sweep"),
+        ({"search": {"fresh_seeds": 3}}, "name axes under table.search"),
         (
             {"search": {"space": LR, "fresh_seeds": 3}, "table": {"columns": "draw"}},
-            "leave draw out of table.columns",
+            "nothing is searched but columns",
         ),
-        ({"search": {"space": LR, "fresh_seeds": 3}, "seeds": [2**32 - 2]}, "lower seeds"),
         ({"search": {"space": LR, "fresh_seeds": -1}}, "greater than or equal to 0"),
         ({"search": {"fresh_seeds": 3, "draws": 5}}, "there is nothing to draw"),
     ],

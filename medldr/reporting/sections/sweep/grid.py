@@ -64,14 +64,11 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
 
 def settings_text(study: Study, row: str) -> list[str]:
     """Among how many settings that of a row was chosen; nothing where no row had several."""
-    several = max(map(study.settings, study.rows), default=1) > 1
     number = study.settings(row)
-    if not several:
+    if max(map(study.settings, study.rows), default=1) == 1:
         return []
-    if number == 1:
-        return ["A single setting, not searched."]
-    by = "which these runs chose themselves" if row in study.untested else "by other seeds"
-    return [f"Chosen among {number} settings, {by}."]
+    by = "these runs themselves" if row in study.untested else "other seeds"
+    return ["A single setting." if number == 1 else f"Chosen among {number} settings by {by}."]
 
 
 def _chance(column: Column, split: str) -> Chance | None:
