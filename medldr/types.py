@@ -145,6 +145,7 @@ class Predictions:
         decision: ``(N,)`` whether each item is called positive, or ``(N, L)`` each label present,
             where models with thresholds of their own predicted the items (the folds of a
             cross-validation); None: one threshold decides for all.
+        log_odds: ``(N, K)`` log-odds of each class, which `ranks_by` takes; None: not known.
     """
 
     task: Task
@@ -158,6 +159,7 @@ class Predictions:
     part: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, dtype=np.str_))
     columns: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)
     decision: NDArray[np.bool_] | None = None
+    log_odds: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         if not len(self.part):
@@ -166,10 +168,15 @@ class Predictions:
     def __len__(self) -> int:
         return len(self.id)
 
+    @property
+    def ranks_by(self) -> NDArray[np.float64]:
+        """``(N, K)`` what orders items: log-odds where they are known, else probabilities."""
+        return self.prob if self.log_odds is None else self.log_odds
+
     def select(self, rows: NDArray[np.bool_] | NDArray[np.int64]) -> Predictions:
         """The same table with only these rows."""
         arrays = ["id", "split", "domain", "group", "label", "prob", "part"]
-        arrays += [] if self.decision is None else ["decision"]
+        arrays += [name for name in ("decision", "log_odds") if getattr(self, name) is not None]
         chosen: dict[str, Any] = {name: getattr(self, name)[rows] for name in arrays}
         columns = {name: column[rows] for name, column in self.columns.items()}
         return replace(self, **chosen, columns=columns)

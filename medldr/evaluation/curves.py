@@ -127,25 +127,25 @@ def curves(scores: SplitScores) -> dict[str, Any]:
         k = scores.positive
         columns = range(k, k + 1)
         out["reliability_positive"] = calibration.reliability(table.prob[:, k], truth[:, k], bins)
-    pairs = {table.class_names[k]: (truth[:, k], table.prob[:, k]) for k in columns}
+    pairs = {table.class_names[k]: (truth[:, k], table.ranks_by[:, k]) for k in columns}
     out["roc"] = _defined({name: ranking.roc(*pair) for name, pair in pairs.items()})
     out["precision_recall"] = _defined(
         {name: precision_recall.curve(*pair) for name, pair in pairs.items()}
     )
     if table.task != "multi-label":
         label = table.label.astype(np.int64)
-        out["risk_coverage"] = selective.curve(label, table.prob, table.task)
+        out["risk_coverage"] = selective.curve(label, table.prob, table.task, table.ranks_by)
     else:
         out["decision_curves"] = {
-            name: decision_curve.curve(positive[known], prob[known])
-            for name, (positive, prob) in pairs.items()
-            if (known := ~np.isnan(positive)).any()
+            name: decision_curve.curve(truth[known, k], table.prob[known, k])
+            for k, name in enumerate(table.class_names)
+            if (known := ~np.isnan(truth[:, k])).any()
         }
     if table.task == "binary":
-        positive, prob = truth[:, scores.positive], table.prob[:, scores.positive]
-        out["decision_curve"] = decision_curve.curve(positive, prob)
+        positive, order = pairs[table.class_names[scores.positive]]
+        out["decision_curve"] = decision_curve.curve(positive, table.prob[:, scores.positive])
         if len(scores.domains) > 1:
-            by_domain = {d: ranking.roc(positive[r], prob[r]) for d, r in scores.domains.items()}
+            by_domain = {d: ranking.roc(positive[r], order[r]) for d, r in scores.domains.items()}
             out["roc_by_domain"] = _defined(by_domain)
     return out
 

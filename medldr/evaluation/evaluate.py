@@ -15,6 +15,7 @@ from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import METHOD
 from medldr.evaluation.metrics import calibration, operating_point
 from medldr.evaluation.metrics import score as metrics
+from medldr.evaluation.predictions.log_odds import BY_PROBABILITY, ties_confident
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
 from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
@@ -132,6 +133,7 @@ def evaluate(
             labels=labels,
         )  # fmt: skip
         entries[split] = SplitEntry(scores, split, config)
+    tied = [split for split, table in tables.items() if ties_confident(table)]
     chosen = None if selection is None else Selection.model_validate(selection)
     made = None if recalibrated is None else RecalibrationRecord.model_validate(recalibrated)
     return {
@@ -159,6 +161,7 @@ def evaluate(
             *notes,
             *(() if made is None else made.notes),
             *undivided,
+            *([f"{', '.join(tied)}: {BY_PROBABILITY}."] if tied else []),
             *(note for split, of in entries.items() for note in split_notes(split, of.scores)),
         ],
     }

@@ -3,13 +3,13 @@
 Temperature scaling divides the logits of every image by the same temperature. Softmax ignores a
 constant that is added to all logits of an image, so the logarithms of the probabilities serve as
 logits, and the predictions are all that is needed: ``p_T`` is proportional to ``p ** (1 / T)``;
-with several labels per image, the logit of each probability is divided by ``T``. The temperature
+with several labels per image, the logit of each probability is divided by ``T``. Log-odds are taken
+where they are known, because a probability that is rounded to 1 has lost its logit. The temperature
 minimises the log loss (NLL) of the validation split as `evaluation.json` reports it, which is
 convex in ``1 / T``.
 
 The order of the classes of an image does not change, so every decision stays the same, nor does the
-order of the images of a binary task, except where a temperature below 1 rounds different
-probabilities to 1.
+order of the images of a binary task.
 
 A temperature is used only where the validation split determines it. There is none without a
 validation split, with outputs that are not finite, with labels that are all one class, or where the
@@ -33,12 +33,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_expit  # scipy.stats takes a second to load
 
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import Sample, number
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.calibration import SMALLEST
 from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
+from medldr.evaluation.predictions.log_odds import log_odds
 from medldr.evaluation.split_scores import positive_class
 from medldr.folders.evaluation_parts import Recalibration, Worsened
 from medldr.metric import Metric
@@ -79,11 +81,7 @@ def recalibrated(
     made = find(tables, config)
     if made.temperature is None:
         return dict(tables), made
-    found = {
-        split: replace(table, prob=tempered(table.prob, made.temperature, table.task))
-        for split, table in tables.items()
-    }
-    return found, made
+    return {split: tempered(t, made.temperature) for split, t in tables.items()}, made
 
 
 def find(tables: Mapping[str, Predictions], config: EvaluationConfig) -> Recalibration:
@@ -105,7 +103,7 @@ def find(tables: Mapping[str, Predictions], config: EvaluationConfig) -> Recalib
             "temperature (evaluation.temperature_forced=true fits one all the same)"
         )
         return made.model_copy(update={"reason": reason})
-    found = temperature(table.label, table.prob, table.task)
+    found = temperature(table.label, table.prob, table.task, table.log_odds)
     if isinstance(found, str):
         return made.model_copy(update={"reason": f"{split} gives no temperature: {found}"})
     sums = _around(found, table).by_group(units.number, units.count)
@@ -127,7 +125,8 @@ def _around(temperature: float, table: Predictions) -> Sums:
     inner = np.concatenate([middle - steps, [middle], middle + steps])
     ends = -np.log([HIGHEST, LOWEST])
     grid = np.unique(np.clip(np.concatenate([ends, inner]), *ends))  # log of 1 / T
-    logits, truth, weight = _entries(table.label, table.prob, table.task)
+    given = _logits(table.prob, table.task, table.log_odds)
+    logits, truth, weight = _entries(table.label, given, table.task)
     several = table.task == "multi-label"
     known = (weight > 0).astype(np.float64).T if several else np.ones((1, len(truth)))
     slopes = []
@@ -147,7 +146,9 @@ def _around(temperature: float, table: Predictions) -> Sums:
     return Sums(rows(np.concatenate([known, *slopes])), finish)
 
 
-def temperature(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> float | str:
+def temperature(
+    label: NDArray[np.int64] | Array, prob: Array, task: Task, odds: Array | None = None
+) -> float | str:
     """The temperature with the lowest log loss.
 
     Args:
@@ -155,6 +156,7 @@ def temperature(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> fl
         prob: ``(N, K)`` probabilities. One of zero counts as the smallest normal float64, as in the
             log loss; so does one minus a probability of one, for several labels.
         task: Kind of labels.
+        odds: ``(N, K)`` their log-odds, which are taken in their place where they are known.
 
     Returns:
         The temperature, or why there is none.
@@ -170,7 +172,7 @@ def temperature(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> fl
     why = metrics.unusable(label, prob)
     if why is not None:
         return why
-    logits, truth, weight = _entries(label, prob, task)
+    logits, truth, weight = _entries(label, _logits(prob, task, odds), task)
     if not any(len(np.unique(truth[weight[:, k] > 0, k])) > 1 for k in range(truth.shape[1])):
         return "its labels are all one class"
 
@@ -187,22 +189,21 @@ def temperature(label: NDArray[np.int64] | Array, prob: Array, task: Task) -> fl
     return float(1 / brentq(slope, *ends, xtol=1e-14, rtol=1e-14))
 
 
-def tempered(prob: Array, temperature: float, task: Task) -> Array:
-    """Probabilities at another temperature.
+def tempered(table: Predictions, temperature: float) -> Predictions:
+    """A table at another temperature: its probabilities, and their log-odds where it has them.
 
     Args:
-        prob: ``(N, K)`` probabilities; what is not finite stays so.
+        table: Of one split; what is not finite stays so.
         temperature: Above 1 to make them less certain, below 1 to make them more so.
-        task: Kind of labels.
-
-    Returns:
-        ``(N, K)``.
 
     Example:
-        >>> tempered(np.array([[0.8, 0.2]]), 2.0, "binary").round(4).tolist()
+        >>> from medldr.evaluation.predictions.table import predictions_of
+        >>> tempered(predictions_of("binary", [0], [[0.8, 0.2]]), 2.0).prob.round(4).tolist()
         [[0.6667, 0.3333]]
     """
-    return _probabilities(_logits(prob, task) / temperature, task)
+    logits = _logits(table.prob, table.task, table.log_odds) / temperature
+    odds = None if table.log_odds is None else log_odds(logits, table.task)
+    return replace(table, prob=_probabilities(logits, table.task), log_odds=odds)
 
 
 def before(
@@ -258,7 +259,7 @@ def worsened(
                 continue
             old, new = (
                 metrics.values(metrics.measures(part.label, prob, part.task, bins=config.bins))
-                for prob in (part.prob, tempered(part.prob, made.temperature, part.task))
+                for prob in (part.prob, tempered(part, made.temperature).prob)
             )
             for name in (key for key in ("nll", "ece") if new[key] - old[key] >= NOTICED):
                 place = {"split": split, "domain": domain, "metric": name}
@@ -281,14 +282,13 @@ def written(
 
 
 def _entries(
-    label: NDArray[np.int64] | Array, prob: Array, task: Task
+    label: NDArray[np.int64] | Array, logits: Array, task: Task
 ) -> tuple[Array, Array, Array]:
     """Logits, truth and weight of every probability, ``(N, K)`` each.
 
     The weights make the sum over entries the log loss: the mean over items; with several labels,
     the mean over labels of each label's mean over its known items.
     """
-    logits = _logits(prob, task)
     if task != "multi-label":
         truth = np.zeros_like(logits)
         truth[np.arange(len(truth)), label.astype(np.int64)] = 1
@@ -299,8 +299,10 @@ def _entries(
     return logits, np.where(known, label, 0.0), weight
 
 
-def _logits(prob: Array, task: Task) -> Array:
+def _logits(prob: Array, task: Task, odds: Array | None) -> Array:
     """Numbers that `_probabilities` turns into these probabilities."""
+    if odds is not None:
+        return odds if task == "multi-label" else np.asarray(log_expit(odds))
     log = np.log(np.maximum(prob, SMALLEST))
     if task != "multi-label":
         return log

@@ -330,6 +330,7 @@ class SplitScores:
             decision=None if self.table.decision is None else self.table.decision[rows],
             prevalence=self.point.prevalence,
             shots=self.shots,
+            ranks_by=self.table.ranks_by[rows],
             level=level,
             only=only,
         )

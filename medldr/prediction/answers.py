@@ -39,6 +39,7 @@ class Answers:
         class_names: Of the columns of `prob`.
         names: ``(N,)`` items that were answered, in the order of the inputs.
         prob: ``(N, K)`` probabilities, recalibrated if the runs were: the mean over runs and views.
+        log_odds: ``(N, K)`` their log-odds, which still rank items whose probability rounds to 1.
         spread: ``(N, K)`` standard deviation over runs (ddof 1); None for a single run.
         positive_class: Of a binary task; None otherwise.
         threshold: Probability of the positive class above which an item is called positive, chosen
@@ -54,6 +55,7 @@ class Answers:
     class_names: tuple[str, ...]
     names: tuple[str, ...]
     prob: NDArray[np.float64]
+    log_odds: NDArray[np.float64]
     spread: NDArray[np.float64] | None = None
     positive_class: str | None = None
     threshold: float | None = None

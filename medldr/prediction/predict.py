@@ -21,6 +21,7 @@ from medldr.data.files.scan import ScanError, Source
 from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
+from medldr.evaluation.predictions.log_odds import log_odds_of_mean
 from medldr.folders.preprocessing_record import label_rule
 from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.items import Item, find_items, item_of_array, listed
@@ -95,19 +96,21 @@ def predict_items(
     warnings: list[tuple[str, ...]] = []
     record = runs[0].record
     of_runs = [np.empty((len(runs), 0, len(record.class_names)))]
+    odds = [np.empty((0, len(record.class_names)))]
     for batch in _batches(runs, items):
         good = [one for one in batch if not one.reason]
         bad += [Unreadable(one.item.name, one.reason) for one in batch if one.reason]
         if not good:
             continue
         given = [run.answer([one.images[k] for one in good], views) for k, run in enumerate(runs)]
-        probs = np.stack([prob for prob, _ in given])
+        probs = np.stack([prob for prob, _, _ in given])
         of_runs.append(probs)
+        odds.append(log_odds_of_mean(np.stack([one for _, one, _ in given])))
         for row, one in enumerate(good):
             names.append(one.item.name)
             facts = one.images[0].facts
             changed = () if facts is None else facts.warnings
-            unusual = agreed([texts[row] for _, texts in given])
+            unusual = agreed([texts[row] for _, _, texts in given])
             warnings.append((*unusual, *changed))
             if on_answer is not None:
                 on_answer(one.item, one.images, probs[:, row].mean(axis=0))
@@ -117,6 +120,7 @@ def predict_items(
         class_names=record.class_names,
         names=tuple(names),
         prob=every.mean(axis=0),
+        log_odds=np.concatenate(odds),
         spread=every.std(axis=0, ddof=1) if len(runs) > 1 else None,
         positive_class=record.positive_class,
         threshold=_threshold(runs),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
 from medldr.evaluation.inputs.unlike import Centre, distances, features
+from medldr.evaluation.predictions.log_odds import log_odds, log_odds_of_mean
 from medldr.evaluation.predictions.predict import probabilities
-from medldr.evaluation.recalibration import tempered
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.folders.preprocessing_record import Preprocessing, read_preprocessing
 from medldr.models.base import FeatureModel
@@ -65,7 +65,7 @@ class Trained:
 
     def answer(
         self, items: Sequence[NewItem], views: Sequence[View]
-    ) -> tuple[NDArray[np.float64], list[dict[str, str]]]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[dict[str, str]]]:
         """Answer a batch.
 
         Args:
@@ -73,8 +73,8 @@ class Trained:
             views: Views of each image that are averaged.
 
         Returns:
-            ``(B, K)`` probabilities, averaged over views and recalibrated if the run was; and what
-            is unusual about each image, by kind.
+            ``(B, K)`` probabilities, averaged over views and recalibrated if the run was; their
+            log-odds; and what is unusual about each image, by kind.
         """
         record = self.record
         images = torch.from_numpy(np.stack([item.image for item in items]))
@@ -83,8 +83,10 @@ class Trained:
             stages = record.latents.stages if record.latents is not None else ()
             first, averages = features(self.model, views[0](seen), stages)
             others = [self.model(self.model.arrange(view(seen))) for view in views[1:]]
-        logits = [one.float().cpu().numpy() for one in (first, *others)]
-        prob = np.mean([self._calibrated(one) for one in logits], axis=0)
+        temperature = 1.0 if record.temperature is None else record.temperature
+        logits = [one.cpu().double().numpy() / temperature for one in (first, *others)]
+        prob = np.mean([probabilities(one, record.task) for one in logits], axis=0)
+        odds = log_odds_of_mean(np.stack([log_odds(one, record.task) for one in logits]))
         flat = seen.flatten(1).float()
         mean, sd = flat.mean(1).tolist(), flat.std(1, correction=0).tolist()
         far = None if self._centre is None else distances(self._centre, averages)
@@ -95,12 +97,7 @@ class Trained:
             if far is not None and record.latents is not None:
                 texts |= unusual_features(float(far[row]), record.latents.threshold)
             unusual.append(texts)
-        return prob, unusual
-
-    def _calibrated(self, logits: NDArray[np.float32]) -> NDArray[np.float64]:
-        prob = probabilities(logits, self.record.task)
-        temperature = self.record.temperature
-        return prob if temperature is None else tempered(prob, temperature, self.record.task)
+        return prob, odds, unusual
 
 
 def _centre(files: RunFolder, record: Preprocessing) -> Centre | None:

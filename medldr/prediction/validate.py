@@ -193,6 +193,7 @@ def _scored(listing: Listing, answers: Answers, site: str, trained: Trained) -> 
         group=numbered(listing.groups[rows]),
         label=labels.astype(np.float64 if multi else np.int64),
         prob=answers.prob,
+        log_odds=answers.log_odds,
     )
 
 

@@ -72,9 +72,7 @@ def evaluated(
     if made is not None:
         temperature = made.temperature or 1.0
         raw = {
-            split: replace(
-                table, prob=recalibration.tempered(table.prob, 1 / temperature, table.task)
-            )
+            split: recalibration.tempered(table, 1 / temperature)
             for split, table in tables.items()
         }
         how = recalibration.written(made, raw, settings)

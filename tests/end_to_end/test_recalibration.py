@@ -49,12 +49,14 @@ def test_each_rule_has_its_own_temperature_and_its_predictions_follow(pair):
     assert read_run_record(plain).recalibration == {}
     for rule in RULES:
         old, new = predictions(plain, rule), predictions(scaled, rule)
-        wanted = temperature(old["val"].label, old["val"].prob, "ordinal")
+        val = old["val"]
+        wanted = temperature(val.label, val.prob, "ordinal", val.log_odds)
         assert recorded[rule].temperature == wanted
         assert (recorded[rule].split, recorded[rule].n) == ("val", len(old["val"]))
         for split in old:
-            expected = tempered(old[split].prob, wanted, "ordinal")
-            np.testing.assert_array_equal(new[split].prob, expected)
+            expected = tempered(old[split], wanted)
+            np.testing.assert_array_equal(new[split].prob, expected.prob)
+            np.testing.assert_array_equal(new[split].log_odds, expected.log_odds)
     assert len({recorded[rule].temperature for rule in RULES}) > 1
 
 

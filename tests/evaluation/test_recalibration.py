@@ -12,6 +12,7 @@ from medldr.evaluation import auc, check, evaluate, predictions_of
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.metrics.counts import decide
 from medldr.evaluation.metrics.score import measures, values
+from medldr.evaluation.predictions.log_odds import log_odds
 from medldr.evaluation.recalibration import (
     before,
     find,
@@ -42,6 +43,12 @@ def logits_and_labels(task, n=400, k=4, seed=0, missing=0.1):
 def probabilities(logits, task):
     z = torch.as_tensor(logits, dtype=torch.float64)
     return (torch.sigmoid(z) if task == "multi-label" else torch.softmax(z, dim=1)).numpy()
+
+
+def at(prob, temperature, task, odds=None):
+    """Probabilities at another temperature, in a table."""
+    label = np.zeros(prob.shape if task == "multi-label" else len(prob), int)
+    return tempered(predictions_of(task, label, prob, log_odds=odds), temperature)
 
 
 def loss_at(temperature, logits, label, task):
@@ -78,27 +85,47 @@ def test_the_temperature_is_that_of_an_independent_optimisation(task, sharpened)
 @pytest.mark.parametrize("by", [0.7, 2.5])
 def test_probabilities_are_those_of_divided_logits(task, by):
     logits, _ = logits_and_labels(task, seed=1)
-    found = tempered(probabilities(logits, task), by, task)
-    np.testing.assert_allclose(found, probabilities(logits / by, task), rtol=1e-9, atol=1e-15)
+    expected = probabilities(logits / by, task)
+    for odds in (None, log_odds(logits, task)):
+        found = at(probabilities(logits, task), by, task, odds)
+        np.testing.assert_allclose(found.prob, expected, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(found.log_odds, log_odds(logits / by, task), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_what_is_rounded_to_one_comes_back_apart(task):
+    """Gaps of 40 and 60 are both a probability of 1; of several labels both became 708 / T."""
+    logits = np.array([[-40.0, 0.0], [-60.0, 0.0]]) if task != "multi-label" else [[9, 40], [9, 60]]
+    logits = np.asarray(logits, dtype=np.float64)
+    prob = probabilities(logits, task)
+    assert prob[0, 1] == prob[1, 1] == 1
+    found = at(prob, 10.0, task, log_odds(logits, task))
+    assert found.log_odds[:, 1] == pytest.approx([4, 6])
+    assert found.prob[:, 1] == pytest.approx([1 / (1 + np.exp(-4)), 1 / (1 + np.exp(-6))])
+
+
+def test_the_temperature_of_what_is_rounded_to_one_is_that_of_its_logits():
+    """One wrong label of ten at a logit of 40: 40 / ln 9. From probabilities it was 708 / ln 9."""
+    label, logits = np.array([[0.0]] + [[1.0]] * 9), np.full((10, 1), 40.0)
+    odds, task = log_odds(logits, "multi-label"), "multi-label"
+    found = temperature(label, probabilities(logits, task), task, odds)
+    assert found == pytest.approx(40 / np.log(9), rel=1e-9)
 
 
 def test_a_probability_of_zero_counts_as_the_smallest_number_of_the_log_loss():
     tiny = np.finfo(np.float64).tiny
     exact, small = (np.array([[zero, 1 - zero]]) for zero in (0.0, tiny))
-    np.testing.assert_array_equal(
-        tempered(exact, 100.0, "binary"), tempered(small, 100.0, "binary")
-    )
-    np.testing.assert_allclose(
-        tempered(exact, 100.0, "binary")[0, 0], tiny**0.01 / (1 + tiny**0.01), rtol=1e-12
-    )
-    several = tempered(np.array([[0.0, 1.0]]), 100.0, "multi-label")[0]
+    found = at(exact, 100.0, "binary").prob
+    np.testing.assert_array_equal(found, at(small, 100.0, "binary").prob)
+    np.testing.assert_allclose(found[0, 0], tiny**0.01 / (1 + tiny**0.01), rtol=1e-12)
+    several = at(np.array([[0.0, 1.0]]), 100.0, "multi-label").prob[0]
     np.testing.assert_allclose(several.sum(), 1, rtol=1e-12)
     assert several[0] == pytest.approx(tiny**0.01 / (1 + tiny**0.01), rel=1e-12)
 
 
 def test_an_item_that_is_not_finite_stays_so_and_harms_no_other():
     prob = np.array([[np.nan, np.nan], [0.8, 0.2]])
-    found = tempered(prob, 2.0, "binary")
+    found = at(prob, 2.0, "binary").prob
     assert np.isnan(found[0]).all()
     assert found[1].tolist() == pytest.approx([2 / 3, 1 / 3])
 
@@ -136,7 +163,7 @@ def test_the_threshold_follows_and_calls_the_same_images_positive():
     old = evaluate(tables, EvaluationConfig(draws=100))
     new = evaluate(found, SCALED, recalibrated=written(made, tables, SCALED))
     threshold = old["operating_point"]["threshold"]
-    moved = tempered(np.array([[1 - threshold, threshold]]), made.temperature, "binary")[0, 1]
+    moved = at(np.array([[1 - threshold, threshold]]), made.temperature, "binary").prob[0, 1]
     assert new["operating_point"]["threshold"] == pytest.approx(moved, rel=1e-9)
     assert new["operating_point"]["threshold"] != pytest.approx(threshold, rel=1e-3)
     for split in tables:

@@ -15,6 +15,15 @@ def test_large_logits_are_compared_relative_to_their_size():
     assert not difference(ours, (torch.tensor([[1000.0, 0.5005]]), ours[1])).within
 
 
+def test_log_odds_are_compared_relative_to_their_own_size():
+    """Images may change places although logits are close and probabilities are all 1."""
+    sure = torch.tensor([[1.0, 0.0]])
+    ours, theirs = (torch.tensor([[gap + 950.0, 950.0]]) for gap in (50.0, 50.09))
+    assert not difference((ours, sure), (theirs, sure)).within
+    assert difference((ours, sure), (theirs, sure), multi_label=True).within
+    assert difference((ours, sure), (ours + 0.09, sure)).within
+
+
 def test_a_number_that_is_none_is_a_difference():
     value = float("nan")
     ours = torch.zeros(1, 2), torch.full((1, 2), 0.5)

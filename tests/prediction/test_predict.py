@@ -11,6 +11,7 @@ import torch
 from PIL import Image
 
 import medldr
+from medldr.evaluation import read_predictions
 from medldr.prediction.predict import load_runs
 
 
@@ -33,6 +34,10 @@ def test_files_of_the_test_split_get_their_own_probabilities(lab, kept, kind):
     assert not answers.unreadable
     _same(answers, own, names)
     np.testing.assert_array_equal(np.asarray(answers), answers.prob)
+    written = read_predictions(run / "predictions.csv")
+    place = {name: row for row, name in enumerate(written.id.tolist())}
+    expected = written.log_odds[[place[name] for name in names]]
+    np.testing.assert_allclose(answers.log_odds, expected, atol=1e-5)
     table = medldr.predict(run, folder / "t.csv")
     assert set(own) < set(table.names)
 
@@ -108,6 +113,8 @@ def test_an_ensemble_is_the_mean_of_its_runs(lab):
     both = medldr.predict(lab.volumes, names)
     probs = np.stack([part.prob for part in parts])
     np.testing.assert_allclose(both.prob, probs.mean(axis=0), atol=1e-9)
+    odds = np.log(both.prob) - np.log1p(-both.prob)
+    np.testing.assert_allclose(both.log_odds, odds, atol=1e-9)
     np.testing.assert_allclose(both.spread, probs.std(axis=0, ddof=1), atol=1e-9)
     assert both.threshold == pytest.approx(np.mean([part.threshold for part in parts]))
     assert any("mean of 2 runs" in note for note in both.notes)
@@ -130,6 +137,8 @@ def test_views_are_those_that_training_saw(lab):
                 logits = run.model(torch.rot90(mirrored, turns, (2, 3)).contiguous())
             expected.append(logits.double().softmax(1).numpy())
     np.testing.assert_allclose(found.prob, np.mean(expected, axis=0), atol=1e-6)
+    odds = np.log(found.prob) - np.log1p(-found.prob)
+    np.testing.assert_allclose(found.log_odds, odds, atol=1e-9)
     with pytest.raises(medldr.InputError, match="was not trained with this view"):
         medldr.predict(lab.volumes[0], lab.volume_files, tta="left_right")
     with pytest.raises(medldr.InputError, match=r"--tta left: .* it saw: left_right"):

@@ -49,7 +49,7 @@ def delong_notes(split: SplitComparison) -> Iterator[str]:
         one, other = (split.per_run[split.first[name]] for name in (method.name, base))
         if one.why_not() or other.why_not():
             continue
-        value, low, high = paired(truth, one.table.prob[:, -1], other.table.prob[:, -1])
+        value, low, high = paired(truth, one.table.ranks_by[:, -1], other.table.ranks_by[:, -1])
         shown = f"{show(value)} ({100 * LEVEL:g}% CI {show(low)} to {show(high)})"
         if low == high:
             shown = f"{show(value)} (no CI: the variance is 0)"

@@ -7,6 +7,7 @@ from typing import Any
 
 from medldr.config.sections import MODIFIED
 from medldr.evaluation.comparison.runs import FACTS, TEXT_FACTS, MethodRuns, Run
+from medldr.evaluation.predictions.log_odds import BY_PROBABILITY, ties_confident
 from medldr.folders.run_record import what_ran
 
 
@@ -37,6 +38,7 @@ def footnotes(
     shared = [(method, _too_good(method)) for method in methods]
     shared += [(method, _other_code(method, base)) for method in methods]
     shared += [(method, _recalibrated(method)) for method in methods]
+    shared += [(method, _ranked_by_probability(method)) for method in methods]
     for method, text in shared:
         if text and text not in texts:
             texts.append(text)
@@ -65,6 +67,12 @@ def _too_good(method: MethodRuns) -> str:
         return ""
     of = f"Too good in {len(marked)} of {len(method.runs)} runs"
     return f"{of}. {marked[0].name}: {' '.join(marked[0].facts.marks)}"
+
+
+def _ranked_by_probability(method: MethodRuns) -> str:
+    """Says so where that makes ties of right and wrong answers."""
+    tables = (table for run in method.runs for table in run.predictions.values())
+    return f"{BY_PROBABILITY}." if any(map(ties_confident, tables)) else ""
 
 
 def _other_code(method: MethodRuns, base: MethodRuns) -> str:

@@ -99,10 +99,16 @@ def _means(names: list[str], features: list[Array]) -> Sums:
     return Sums(rows(features), finish)
 
 
-def top_label(label: NDArray[np.int64], prob: Array, task: Task) -> tuple[Array, Array]:
-    """Confidence ``(N,)`` in the predicted class, and whether it is correct (1 or 0)."""
+def top_label(
+    label: NDArray[np.int64], prob: Array, task: Task, ranks_by: Array | None = None
+) -> tuple[Array, Array]:
+    """Confidence ``(N,)`` in the predicted class, and whether it is correct (1 or 0).
+
+    The confidence is its probability, or what else is given to order items by.
+    """
     decision = decide(prob, task)
-    return prob[np.arange(len(prob)), decision], (decision == label).astype(np.float64)
+    confidence = prob if ranks_by is None else ranks_by
+    return confidence[np.arange(len(prob)), decision], (decision == label).astype(np.float64)
 
 
 def calibration_error(name: str, confidence: Array, outcome: Array, bins: int) -> Sums:

@@ -64,6 +64,7 @@ class Items:
         decision: Whether each item is called positive, in place of a threshold; binary only.
         prevalence: Stated share of positives, for predictive values; binary only.
         shots: How many training images each class has; None where that is not asked for.
+        ranks_by: ``(N, K)`` what orders items, such as log-odds; unset: the probabilities.
     """
 
     label: NDArray[np.int64] | Array
@@ -76,6 +77,12 @@ class Items:
     decision: NDArray[np.bool_] | None = None
     prevalence: float | None = None
     shots: Shots | None = None
+    ranks_by: Array | None = None
+
+    @property
+    def order(self) -> Array:
+        """``(N, K)`` what metrics of ranks compare."""
+        return self.prob if self.ranks_by is None else self.ranks_by
 
     @property
     def number(self) -> NDArray[np.int64]:

@@ -31,7 +31,7 @@ def areas(items: Items) -> Sums:
         Equals scikit-learn's ``average_precision_score`` wherever an area is defined here.
     """
     truth = positives(items.label, items.prob.shape[1], items.task)
-    blocks = [_levels(truth[:, k], items.prob[:, k]) for k in range(items.prob.shape[1])]
+    blocks = [_levels(truth[:, k], items.order[:, k]) for k in range(items.prob.shape[1])]
     cuts = np.cumsum([0] + [block.shape[0] for block in blocks])
 
     def finish(sums: Array) -> dict[str, Array]:

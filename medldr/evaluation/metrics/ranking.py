@@ -32,7 +32,7 @@ def positives(label: NDArray[np.int64] | Array, classes: int, task: Task) -> Arr
 
 def areas(items: Items) -> Sums:
     """``auc`` of any task."""
-    return auc(items.label, items.prob, items.task, items.positive)
+    return auc(items.label, items.order, items.task, items.positive)
 
 
 def auc(label: NDArray[np.int64] | Array, prob: Array, task: Task, positive: int = 1) -> Sums:

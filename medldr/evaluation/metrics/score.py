@@ -36,6 +36,7 @@ def measures(
     decision: NDArray[np.bool_] | None = None,
     prevalence: float | None = None,
     shots: Shots | None = None,
+    ranks_by: Array | None = None,
     level: str = "",
     only: str = "",
 ) -> list[Sums]:
@@ -52,10 +53,13 @@ def measures(
         decision: Whether each item is called positive, in place of a threshold.
         prevalence: Adds the predictive values at this prevalence to those.
         shots: Adds the accuracies on frequent and rare classes.
+        ranks_by: ``(N, K)`` what orders items, such as log-odds; unset: the probabilities.
         level: Leaves out what is not reported for it (``domain``), which saves time.
         only: Leaves out all but what computes this metric.
     """
-    items = Items(label, prob, task, bins, positive, threshold, drawn, decision, prevalence, shots)
+    items = Items(
+        label, prob, task, bins, positive, threshold, drawn, decision, prevalence, shots, ranks_by
+    )
     decides = threshold is not None or decision is not None
     wanted = _functions(task, decides, shots is not None, level, only)
     return [function(items) for function in wanted]
@@ -166,7 +170,8 @@ def score(predictions: Predictions, positive: int = 1) -> dict[str, float | None
     label, prob, task = predictions.label, predictions.prob, predictions.task
     if unusable(label, prob):
         return {"loss": None, "accuracy": None, "auc": None}
-    every = values(measures(label, prob, task, positive=positive))
+    ranks_by = predictions.ranks_by
+    every = values(measures(label, prob, task, positive=positive, ranks_by=ranks_by))
     found = {k: v for k, v in every.items() if "/" not in k}
     renamed = {"loss": found.pop("nll"), **found}
     return {name: None if np.isnan(v) else v for name, v in renamed.items()}

@@ -1,6 +1,7 @@
 """Errors among the images that remain when the least confident ones are referred to a reader.
 
-Confidence is the probability of the predicted class. Coverage is the share of images that are
+Confidence is the log-odds of the predicted class, or its probability where these are not known, as
+probabilities near 1 are rounded to ties. Coverage is the share of images that are
 kept, the most confident first; images of equal confidence are kept or referred together.
 
 Source:
@@ -26,7 +27,7 @@ POINTS = 200
 
 def risks(items: Items) -> Sums:
     """``aurc``, and ``coverage/90/error`` where 90% of the images are kept, and so on."""
-    confidence, right = top_label(items.number, items.prob, items.task)
+    confidence, right = top_label(items.number, items.prob, items.task, items.ranks_by)
     distinct, level = np.unique(-confidence, return_inverse=True)
     n, item = len(distinct), np.arange(len(level))
     wrong = item[right == 0]
@@ -55,20 +56,23 @@ def _first(size: Array, coverage: float) -> NDArray[np.intp]:
     return first
 
 
-def curve(label: NDArray[np.int64], prob: Array, task: Task) -> dict[str, list[float]]:
+def curve(
+    label: NDArray[np.int64], prob: Array, task: Task, ranks_by: Array | None = None
+) -> dict[str, list[float]]:
     """At most 200 points of the error against the coverage.
 
     Args:
         label: ``(N,)`` class numbers.
         prob: ``(N, K)`` probabilities.
         task: Anything but multi-label.
+        ranks_by: ``(N, K)`` what orders items; unset: the probabilities.
 
     Example:
         >>> prob = np.array([[0.9, 0.1], [0.6, 0.4], [0.3, 0.7], [0.2, 0.8]])
         >>> curve(np.array([0, 1, 1, 1]), prob, "binary")
         {'coverage': [0.25, 0.5, 0.75, 1.0], 'error': [0.0, 0.0, 0.0, 0.25]}
     """
-    confidence, right = top_label(label, prob, task)
+    confidence, right = top_label(label, prob, task, ranks_by)
     order = np.argsort(-confidence, kind="stable")
     size = np.arange(1, len(order) + 1)
     last = np.flatnonzero(np.r_[np.diff(confidence[order]) != 0, True])

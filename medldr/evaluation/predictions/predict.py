@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from medldr.data.image_table import ImageTable
 from medldr.data.splits.target_parts import part_column
+from medldr.evaluation.predictions.log_odds import log_odds
 from medldr.types import Batch, DataSpec, Predictions, Task
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def predict(
     parts: Mapping[str, NDArray[np.int64]] | None = None,
     fabric: Fabric | None = None,
 ) -> Predictions:
-    """Probabilities of every item of a split.
+    """Probabilities of every item of a split, and their log-odds.
 
     The model's modes and running statistics are left unchanged. With several processes each
     predicts its part of the rows and all receive the whole table; a row that a sampler repeated
@@ -124,6 +125,7 @@ def predict_each(
             prob=probabilities(one.numpy()[first], spec.task),
             part=part_column(rows, parts or {}),
             columns={name: column[rows] for name, column in table.metadata.items()},
+            log_odds=log_odds(one.numpy()[first], spec.task),
         )
         for one in logits
     ]

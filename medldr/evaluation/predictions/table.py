@@ -4,7 +4,8 @@ Columns: ``id, split, domain, group``, then ``part`` (of a held-out domain: ``ta
 ``target_out`` or empty) where any item has one, then one ``meta_<column>`` per column of
 ``data.metadata`` that results are divided by (text, empty when missing), then ``label`` (class
 number) or, for multi-label, one ``label_<name>`` per label (0, 1, or empty when missing), then one
-``prob_<name>`` per class.
+``prob_<name>`` and one ``logodds_<name>`` per class. Tables without log-odds, which earlier versions
+wrote and which `predictions_of` makes of bare probabilities, rank by probability.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit  # scipy.stats takes a second to load
 
 from medldr.errors import InputError
 from medldr.folders import files
@@ -26,9 +28,10 @@ from medldr.types import Predictions, Task
 TEXTS = ("id", "split", "domain", "group")
 PART = "part"
 SUM_ERROR = 1e-3
-"""How far the probabilities of a row may be from summing to one: rounding of half precision."""
+"""How far the probabilities of a row may be from summing to one, and from those of its log-odds:
+rounding of half precision."""
 _CURE = "Run `medldr evaluate` on the run to predict again"
-META = "meta_"
+META, PROB, ODDS = "meta_", "prob_", "logodds_"
 
 
 def predictions_of(
@@ -43,18 +46,22 @@ def predictions_of(
     group: Sequence[str] | None = None,
     part: Sequence[str] | None = None,
     columns: Mapping[str, Sequence[str]] | None = None,
+    log_odds: ArrayLike | None = None,
 ) -> Predictions:
     """Predictions from plain arrays, with the texts filled in.
 
+    Without log-odds, probabilities rank.
+
     Raises:
-        InputError: If rows are no probabilities.
+        InputError: If rows are no probabilities, or log-odds those of others.
 
     Example:
         >>> predictions_of("binary", [0, 1], [[0.9, 0.1], [0.2, 0.8]]).id.tolist()
         ['0', '1']
     """
     probs = np.asarray(prob, dtype=np.float64)
-    if wrong := _not_probabilities(probs, sums=task != "multi-label"):
+    odds = None if log_odds is None else np.asarray(log_odds, dtype=np.float64)
+    if wrong := _not_probabilities(probs, odds, sums=task != "multi-label"):
         row, why = wrong
         raise InputError(f"predictions: row {row} {why}. Give softmax or sigmoid outputs")
     labels: NDArray[np.int64] | NDArray[np.float64]
@@ -71,6 +78,7 @@ def predictions_of(
         prob=probs,
         part=_texts(part if part is not None else [""] * n),
         columns={name: _texts(column) for name, column in (columns or {}).items()},
+        log_odds=odds,
     )
 
 
@@ -81,7 +89,8 @@ def _texts(values: Sequence[str]) -> NDArray[np.str_]:
 def join(parts: Sequence[Predictions]) -> Predictions:
     """One table of several, in their order; all of one task and the same classes.
 
-    A further column that one of them lacks is empty there; decisions are kept if all have them.
+    A further column that one of them lacks is empty there; decisions and log-odds are kept if all
+    have them.
     """
     first = parts[0]
     names = dict.fromkeys(name for part in parts for name in part.columns)
@@ -90,6 +99,7 @@ def join(parts: Sequence[Predictions]) -> Predictions:
         for name in names
     }
     decisions = [part.decision for part in parts if part.decision is not None]
+    odds = [part.log_odds for part in parts if part.log_odds is not None]
     return Predictions(
         task=first.task,
         class_names=first.class_names,
@@ -99,6 +109,7 @@ def join(parts: Sequence[Predictions]) -> Predictions:
         },
         columns=columns,
         decision=np.concatenate(decisions) if len(decisions) == len(parts) else None,
+        log_odds=np.concatenate(odds) if len(odds) == len(parts) else None,
     )
 
 
@@ -125,13 +136,16 @@ def write_predictions(path: Path | str, predictions: Predictions) -> None:
     text_columns = [*TEXTS, PART] if (predictions.part != "").any() else [*TEXTS]
     metas = [column.tolist() for column in predictions.columns.values()]
     heads = [*text_columns, *(f"{META}{name}" for name in predictions.columns)]
-    write([*heads, *label_columns, *(f"prob_{n}" for n in names)])
+    numbers, kinds = predictions.prob, [PROB]
+    if predictions.log_odds is not None:
+        numbers, kinds = np.hstack([predictions.prob, predictions.log_odds]), [PROB, ODDS]
+    write([*heads, *label_columns, *(f"{kind}{name}" for kind in kinds for name in names)])
     labels = predictions.label.tolist()
-    for row, (label, prob) in enumerate(zip(labels, predictions.prob.tolist(), strict=True)):
+    for row, (label, cells) in enumerate(zip(labels, numbers.tolist(), strict=True)):
         known = [_label_text(v) for v in label] if isinstance(label, list) else [str(label)]
         texts = [str(getattr(predictions, name)[row]) for name in text_columns]
         texts += [column[row] for column in metas]
-        write([*texts, *known, *map(repr, prob)])
+        write([*texts, *known, *map(repr, cells)])
     files.write_text(Path(path), text.getvalue())
 
 
@@ -157,29 +171,34 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     with path.open(newline="", encoding="utf-8") as stream:
         lines = list(csv.reader(stream))
     header, body = (lines[0], lines[1:]) if lines else ([], [])
-    prob_at = [c for c, name in enumerate(header) if name.startswith("prob_")]
-    names = tuple(header[c][len("prob_") :] for c in prob_at)
+    prob_at = [c for c, name in enumerate(header) if name.startswith(PROB)]
+    names = tuple(header[c].removeprefix(PROB) for c in prob_at)
     # Tables of runs without held-out domains have no parts.
     texts = [*TEXTS, PART] if header[len(TEXTS) : len(TEXTS) + 1] == [PART] else [*TEXTS]
     first = len(texts)
     texts += itertools.takewhile(lambda name: name.startswith(META), header[first:])
-    single = [*texts, "label", *(f"prob_{n}" for n in names)]
-    multi = [*texts, *(f"label_{n}" for n in names), *(f"prob_{n}" for n in names)]
+    given = [f"{PROB}{n}" for n in names]
+    has_odds = f"{ODDS}{names[0]}" in header[-len(names) :] if names else False
+    given += [f"{ODDS}{n}" for n in names] if has_odds else []
+    single, multi = [*texts, "label", *given], [*texts, *(f"label_{n}" for n in names), *given]
     if not names or header not in (single, multi):
         raise InputError(
             f"{path}: not a predictions table: its columns are {', '.join(header) or '(none)'}; "
             "expected id, split, domain, group, part (optional), meta_<column> ... (optional), "
-            "label (or label_<name> ...), prob_<class> ..."
+            "label (or label_<name> ...), prob_<class> ..., logodds_<class> ... (optional)"
         )
     multi_label = header == multi and header != single
     columns = _columns(path, header, body)
     width = len(names) if multi_label else 1
     labels = np.array([_numbers(path, header, columns, len(texts) + c) for c in range(width)]).T
-    probs = [_numbers(path, header, columns, c) for c in prob_at]
+    first_number = len(header) - len(given)
+    found = [_numbers(path, header, columns, c) for c in range(first_number, len(header))]
     if not multi_label:
         _check_classes(path, labels[:, 0], len(names))
-    prob = np.stack(probs, axis=1)
-    if wrong := _not_probabilities(prob, sums=not multi_label):
+    prob, odds = np.stack(found[: len(names)], axis=1), None
+    if has_odds:
+        odds = np.stack(found[len(names) :], axis=1)
+    if wrong := _not_probabilities(prob, odds, sums=not multi_label):
         row, why = wrong
         raise InputError(f"{path}: row {row + 2} {why}. {_CURE}")
     guessed: Task = "multi-label" if multi_label else "binary" if len(names) == 2 else "multi-class"
@@ -197,6 +216,7 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
             texts[place].removeprefix(META): _texts(columns[place])
             for place in range(first, len(texts))
         },
+        log_odds=odds,
     )
 
 
@@ -231,14 +251,17 @@ def _check_classes(path: Path, label: NDArray[np.float64], classes: int) -> None
         )
 
 
-def _not_probabilities(prob: NDArray[np.float64], *, sums: bool) -> tuple[int, str] | None:
-    """The first row that holds no probabilities, and why; None if there is none.
+def _not_probabilities(
+    prob: NDArray[np.float64], odds: NDArray[np.float64] | None, *, sums: bool
+) -> tuple[int, str] | None:
+    """The first row that holds no probabilities, or log-odds of others, and why; None if all do.
 
     A row with a number that is not finite is what a diverged network gives, and is reported as
     undefined instead.
 
     Args:
         prob: ``(N, K)``.
+        odds: ``(N, K)``, if known.
         sums: Whether each row must sum to one.
     """
     finite = np.isfinite(prob).all(axis=1)
@@ -251,6 +274,10 @@ def _not_probabilities(prob: NDArray[np.float64], *, sums: bool) -> tuple[int, s
     if sums and off.any():
         row = int(np.flatnonzero(off)[0])
         return row, f"has probabilities that sum to {total[row]:.4g} instead of 1"
+    if odds is not None:
+        other = finite & ~(np.abs(expit(odds) - prob) <= SUM_ERROR).all(axis=1)
+        if other.any():
+            return int(np.flatnonzero(other)[0]), "has log-odds that are not of its probabilities"
     return None
 
 
