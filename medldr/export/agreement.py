@@ -15,8 +15,8 @@ from medldr.export.exportable import Exportable
 from medldr.folders.preprocessing_record import Stored
 
 TOLERANCE = 1e-4
-"""Largest difference allowed: of a probability, and of a logit or log-odds over the greater of it and
-1."""
+"""Largest difference allowed: of a probability, and of a logit or log-odds over the greater of its
+size and 1."""
 
 BATCHES = (1, 3)
 """Numbers of random images; two, so that a batch axis that was fixed shows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +72,7 @@ def evaluated(
     if made is not None:
         temperature = made.temperature or 1.0
         raw = {
-            split: recalibration.tempered(table, 1 / temperature)
-            for split, table in tables.items()
+            split: recalibration.tempered(table, 1 / temperature) for split, table in tables.items()
         }
         how = recalibration.written(made, raw, settings)
     return evaluate(

@@ -4,8 +4,8 @@ Columns: ``id, split, domain, group``, then ``part`` (of a held-out domain: ``ta
 ``target_out`` or empty) where any item has one, then one ``meta_<column>`` per column of
 ``data.metadata`` that results are divided by (text, empty when missing), then ``label`` (class
 number) or, for multi-label, one ``label_<name>`` per label (0, 1, or empty when missing), then one
-``prob_<name>`` and one ``logodds_<name>`` per class. Tables without log-odds, which earlier versions
-wrote and which `predictions_of` makes of bare probabilities, rank by probability.
+``prob_<name>`` and one ``logodds_<name>`` per class. A table without log-odds, as earlier versions
+wrote it and `predictions_of` makes it of bare probabilities, ranks by probability.
 """
 
 from __future__ import annotations
@@ -171,15 +171,13 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     with path.open(newline="", encoding="utf-8") as stream:
         lines = list(csv.reader(stream))
     header, body = (lines[0], lines[1:]) if lines else ([], [])
-    prob_at = [c for c, name in enumerate(header) if name.startswith(PROB)]
-    names = tuple(header[c].removeprefix(PROB) for c in prob_at)
+    names = tuple(name.removeprefix(PROB) for name in header if name.startswith(PROB))
     # Tables of runs without held-out domains have no parts.
     texts = [*TEXTS, PART] if header[len(TEXTS) : len(TEXTS) + 1] == [PART] else [*TEXTS]
     first = len(texts)
     texts += itertools.takewhile(lambda name: name.startswith(META), header[first:])
-    given = [f"{PROB}{n}" for n in names]
-    has_odds = f"{ODDS}{names[0]}" in header[-len(names) :] if names else False
-    given += [f"{ODDS}{n}" for n in names] if has_odds else []
+    has_odds = bool(names) and header[-1] == f"{ODDS}{names[-1]}"
+    given = [f"{kind}{n}" for kind in ([PROB, ODDS] if has_odds else [PROB]) for n in names]
     single, multi = [*texts, "label", *given], [*texts, *(f"label_{n}" for n in names), *given]
     if not names or header not in (single, multi):
         raise InputError(
@@ -191,13 +189,11 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     columns = _columns(path, header, body)
     width = len(names) if multi_label else 1
     labels = np.array([_numbers(path, header, columns, len(texts) + c) for c in range(width)]).T
-    first_number = len(header) - len(given)
-    found = [_numbers(path, header, columns, c) for c in range(first_number, len(header))]
+    places = range(len(header) - len(given), len(header))
+    found = np.stack([_numbers(path, header, columns, c) for c in places], axis=1)
+    prob, odds = found[:, : len(names)], found[:, len(names) :] if has_odds else None
     if not multi_label:
         _check_classes(path, labels[:, 0], len(names))
-    prob, odds = np.stack(found[: len(names)], axis=1), None
-    if has_odds:
-        odds = np.stack(found[len(names) :], axis=1)
     if wrong := _not_probabilities(prob, odds, sums=not multi_label):
         row, why = wrong
         raise InputError(f"{path}: row {row + 2} {why}. {_CURE}")
