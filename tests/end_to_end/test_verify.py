@@ -1,6 +1,7 @@
 """A record that was edited is named by `verify` and refused by `report`, `compare` and `train`."""
 
 import json
+import math
 import re
 import shutil
 
@@ -73,8 +74,10 @@ def predictions_said(files):
     lines = files.predictions.read_text().splitlines()
     cells = lines[-1].split(",")
     first = next(n for n, name in enumerate(lines[0].split(",")) if name.startswith("prob_"))
-    # Still probabilities, so that only the scores can tell.
-    cells[first:] = [repr(0.9), *[repr(0.1 / (len(cells) - first - 1))] * (len(cells) - first - 1)]
+    # Still probabilities with their log-odds, so that only the scores can tell.
+    others = (len(cells) - first) // 2 - 1
+    prob = [0.9, *[0.1 / others] * others]
+    cells[first:] = map(repr, [*prob, *(math.log(p / (1 - p)) for p in prob)])
     files.predictions.write_text("\n".join([*lines[:-1], ",".join(cells)]) + "\n")
 
 
