@@ -200,3 +200,21 @@ def test_the_page_decides_at_the_thresholds_and_says_what_does_not():
     keys = classes(scored).tables[0].columns
     assert "Recall (%)" in keys
     assert "PPV (%)" not in keys
+
+
+def test_an_evaluation_from_before_thresholds_is_still_said_to_decide_at_one_half():
+    content = evaluate(both(), CONFIG)
+    del content["operating_points"]
+    for split in content["splits"].values():
+        del split["confusion_at_thresholds"], split["decision_curves"]
+        for of in split["classes"].values():
+            for metric in LABEL_METRICS:
+                del of[metric]
+    scored = EvaluationRecord.model_validate(content)
+    page = Section("", "", "")
+    page.add(*operating(scored, scored.splits["test"]), *benefit(scored.splits["test"]))
+    assert page.blocks == []
+    assert "probability threshold of 0.5" in confusion(scored).tables[0].caption
+    assert not any("own threshold" in block.text for block in classes(scored).of(Paragraph))
+    every = join(list(both().values()))
+    assert differences(scored, every) == []

@@ -139,7 +139,8 @@ def _of_evaluation(
     point, mistakes, drawn = scored.operating_point, files.mistakes, scored.intervals
     threshold = words["most_probable"]
     if scored.task == "multi-label":
-        threshold = words["labels_threshold"].format(specificity=scored.specificity)
+        own = "labels_threshold" if scored.operating_points else "labels_at_half"
+        threshold = words[own].format(specificity=scored.specificity)
     elif point is not None and point.threshold is not None:
         threshold = words["threshold"].format(
             specificity=point.specificity, threshold=point.threshold, split=point.split,

@@ -165,7 +165,7 @@ def classes(scored: EvaluationRecord) -> Section | None:
         table.rows.append(Row(name, [*_cells(table, keys, entry), *more]))
     drawing = None if scored.shots is None else frequency_figure(split, scored.shots)
     figures = None if drawing is None else Figures([drawing])
-    at_half = Paragraph(sentence("labels_at_half") if labels else "", "small")
+    at_half = Paragraph(sentence("labels_at_half") if scored.operating_points else "", "small")
     name = "labels" if labels else "classes"
     return section("run", name, where(scored), table, at_half, figures)
 
