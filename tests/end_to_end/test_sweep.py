@@ -143,3 +143,21 @@ def test_a_member_that_fails_stops_no_other_and_submitit_gives_the_same_numbers(
     for kept in ("evaluation.json", "predictions.csv"):
         one, other = (path / name / kept for path in (result.folder, undisturbed.path))
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_search_killed_after_its_choice_trains_the_fresh_seeds_as_jobs(file, tmp_path):
+    folder, searched = SweepFolder(tmp_path / "S"), tmp_path / "tiny.yaml"
+    space = "search: {draws: 2, fresh_seeds: 2, space: {training.lr: {choice: [0.01, 0.001]}}}\n"
+    short = (
+        file.read_text().replace(f"epochs: {EPOCHS}", "epochs: 1").replace(", latentdr_pool", "")
+    )
+    searched.write_text(short + space)
+    process = _start(searched, folder, "--jobs", "2")
+    _until(folder.choices.exists)
+    process.kill()
+    _end(process, -signal.SIGKILL)
+    chosen = folder.choices.read_bytes()
+    result = package.sweep(searched, out=folder.path, jobs=2, launcher="slurm")
+    assert result.complete
+    assert [name.rpartition("-")[2] for name in result.done] == ["s0", "s0", "s1", "s2"]
+    assert folder.choices.read_bytes() == chosen
