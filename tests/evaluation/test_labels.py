@@ -107,6 +107,14 @@ def test_a_label_that_validation_does_not_know_both_ways_is_decided_at_one_half(
     assert test["classes"]["effusion"]["sensitivity_at_specificity"]["value"] > 0
 
 
+def test_a_label_alone_keeps_its_log_odds():
+    odds = np.array([[-40.0, 3.0], [40.0, 1.0], [50.0, 0.0]])
+    label = [[0, 1], [1, np.nan], [1, 0]]
+    whole = predictions_of("multi-label", label, 1 / (1 + np.exp(-odds)), log_odds=odds)
+    assert of_label(whole, 0).log_odds.tolist() == [[40, -40], [-40, 40], [-50, 50]]
+    assert of_label(whole, 1).log_odds.tolist() == [[-3, 3], [0, 0]]
+
+
 def test_without_validation_no_label_has_a_threshold():
     found = evaluate({"test": table("test")}, CONFIG)
     reasons = {point["reason"] for point in found["operating_points"].values()}
@@ -122,15 +130,16 @@ def test_new_images_are_answered_at_the_thresholds_of_validation():
     thresholds = {name: point["threshold"] for name, point in points.items()}
     names = tuple(tables["val"].id.tolist())
     prob = tables["val"].prob
-    at_half = Answers("multi-label", NAMES, names, prob).predicted
+    odds = np.log(prob / (1 - prob))
+    at_half = Answers("multi-label", NAMES, names, prob, odds).predicted
     assert set(at_half) == {""}
-    predicted = Answers("multi-label", NAMES, names, prob, thresholds=thresholds).predicted
+    predicted = Answers("multi-label", NAMES, names, prob, odds, thresholds=thresholds).predicted
     assert set(predicted) == {"", "effusion", "nodule", "effusion|nodule"}
     for column, name in enumerate(NAMES):
         called = np.array([name in answer.split("|") for answer in predicted])
         absent = tables["val"].label[:, column] == 0
         assert (~called[absent]).mean() >= 0.9
-    alone = Answers("multi-label", NAMES, names, prob, thresholds={"nodule": 0.0}).predicted
+    alone = Answers("multi-label", NAMES, names, prob, odds, thresholds={"nodule": 0.0}).predicted
     assert set(alone) == {"nodule"}  # effusion, without one, is decided at 0.5
 
 

@@ -96,7 +96,9 @@ def of_label(table: Predictions, column: int) -> Predictions:
     number, present = part.label[:, column].astype(np.int64), part.prob[:, column]
     prob, names = np.stack([1 - present, present], axis=1), ("absent", "present")
     called = None if part.decision is None else part.decision[:, column]
-    return replace(part, task="binary", class_names=names, label=number, prob=prob, decision=called)
+    odds = None if part.log_odds is None else part.log_odds[:, [column, column]] * [-1.0, 1.0]
+    part = replace(part, task="binary", class_names=names, label=number, prob=prob)
+    return replace(part, decision=called, log_odds=odds)
 
 
 def threshold_at(
