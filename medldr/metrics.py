@@ -7,12 +7,14 @@ independent reference in ``tests/reference/metrics``. The order of the rows is t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
 from math import inf
 from typing import Final
 
 from medldr.metric import Metric
 
-__all__ = ["ALIASES", "METRICS", "TASKS", "Metric", "metric_facts"]
+__all__ = ["ALIASES", "BY_GROUP", "METRICS", "TASKS", "Metric", "metric_facts"]
 
 TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
 
@@ -301,7 +303,11 @@ ALIASES: Final[Mapping[str, str]] = {
     alias: metric.name for metric in _TABLE for alias in metric.aliases
 }
 
+BY_GROUP: Final = "by_group/"
+"""In front of a metric: groups (patients, slides) are scored, one row each, in place of images."""
 
+
+@cache
 def metric_facts(name: str) -> Metric:
     """The metric of this key; an unknown key is printed as it is, with three decimals.
 
@@ -311,8 +317,14 @@ def metric_facts(name: str) -> Metric:
     Example:
         >>> metric_facts("test/auc").title, metric_facts("dice_score").title
         ('AUC', 'Dice score')
+        >>> metric_facts("test/by_group/auc").title
+        'AUC, by group'
     """
     key = name.rsplit("/", 1)[-1]
     key = ALIASES.get(key, key)
     unknown = Metric(key, key.replace("_", " ").capitalize(), "", better="", levels=())
-    return METRICS.get(key, unknown)
+    found = METRICS.get(key, unknown)
+    if BY_GROUP not in name:
+        return found
+    short = f"{found.short}, by group" if found.short else ""
+    return replace(found, title=f"{found.title}, by group", short=short)

@@ -21,9 +21,13 @@ from medldr.data import Data, build_data, list_bad_files
 from medldr.data.same_data import refuse_changed_data
 from medldr.data.seen import write_seen
 from medldr.errors import InputError
-from medldr.evaluation import check
 from medldr.evaluation.checked import forget_scored, note_scored, refuse_other_weights
-from medldr.evaluation.evaluate_rules import network, predict_and_score, rules_with_weights
+from medldr.evaluation.evaluate_rules import (
+    check_scoring,
+    network,
+    predict_and_score,
+    rules_with_weights,
+)
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
 from medldr.folders.run_record import (
@@ -52,7 +56,7 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     The page is written once the folder is closed, because it reports how the run ended.
     """
     data = build_data(config)
-    check(config.evaluation, data.spec, data.rows, data.table.metadata)
+    check_scoring(config, data)
     start = seen_by_start(config, data, folder)
     root = getattr(config.data, "root", None)
     model = build_model(config.model, data.spec, seed=config.seed, root=root)
@@ -206,7 +210,7 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     config = _config_of(files, before)
     fabric = make_single_fabric(config, precision=before.precision, device=device)
     data = unchanged_data(config, files, before)
-    check(config.evaluation, data.spec, data.rows, data.table.metadata)
+    check_scoring(config, data)
     forget_scored(files)
     # Metadata and card may be new.
     note_data(files, data, fabric)

@@ -57,6 +57,14 @@ def predict(
     path_column: Annotated[
         str | None, typer.Option("--path", help="Column of a table with the files.")
     ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(
+            "--group",
+            help="Column of a table with the patient of each scan: NAME_by_group.csv has a row for "
+            "each patient, as evaluation.aggregate made them of the run's own.",
+        ),
+    ] = None,
     device: Device = None,
     force: Force = False,
     show_ids: Annotated[
@@ -69,14 +77,18 @@ def predict(
     NAME_unreadable.csv, the rest is answered, and the exit code is 3.
     """
     from medldr.prediction.answers import check_free, write_answers
+    from medldr.prediction.by_group import by_group, group_path, group_rule
     from medldr.prediction.explainer import Explainer
     from medldr.prediction.items import find_items
     from medldr.prediction.predict import load_runs, predict_items
 
     check_free(out, paths, force=force)
+    if group is not None:
+        check_free(group_path(out), paths, force=force)
     runs = load_runs([run, *(ensemble or ())], device)
+    how = None if group is None else group_rule([one.folder for one in runs])
     explainer = None if explain is None else Explainer(runs, explain, force=force)
-    items = find_items(paths, len(runs[0].shape) - 1, path_column)
+    items = find_items(paths, len(runs[0].shape) - 1, path_column, group)
     views = [name for name in tta.split("+") if name]
     answers = predict_items(runs, items, tta=views, on_answer=explainer)
     if not len(answers):
@@ -86,9 +98,13 @@ def predict(
             f"{first.reason}"
         )
     written = write_answers(answers, out)
+    console = Console(highlight=False)
+    if how is not None:
+        of_groups = by_group(answers, items, how)
+        written += write_answers(of_groups, group_path(out))
+        _print(of_groups, console)
     if explainer is not None:
         written.append(_write_page(run.resolve().name, answers, explainer, show_ids=show_ids))
-    console = Console(highlight=False)
     _print(answers, console)
     for path in written:
         console.print(str(path), soft_wrap=True, markup=False)
@@ -132,8 +148,10 @@ def _print(answers: Answers, console: Console) -> None:
         console.print(f"note: {note}", markup=False)
     warned = sum(bool(said) for said in answers.warnings)
     if warned:
+        what = "groups" if answers.images else "items"
         console.print(
-            f"{warned:,} of {len(answers):,} items have warnings: see the last column of the table",
+            f"{warned:,} of {len(answers):,} {what} have warnings: see the last column of the "
+            "table",
             markup=False,
         )
     for one in answers.unreadable[:LISTED]:
@@ -145,7 +163,7 @@ def _print(answers: Answers, console: Console) -> None:
 def _table(answers: Answers) -> Table:
     called = answers.called_positive
     table = Table(box=None)
-    table.add_column("Item", overflow="fold")
+    table.add_column("Group" if answers.images else "Item", overflow="fold")
     table.add_column("Predicted", overflow="fold")
     table.add_column("Probability", justify="right", no_wrap=True)
     if called is not None:

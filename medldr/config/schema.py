@@ -199,6 +199,17 @@ class EvaluationConfig(Section):
     per_group: bool = Field(
         False, description="score each group (slide, patient) and the worst one, as WILDS does"
     )
+    aggregate: Literal["none", "mean", "max", "share"] = Field(
+        "none",
+        description="score groups (patients, slides) beside images, each by the mean or the "
+        "maximum of the probabilities of its images, or (binary tasks) by the share of them above "
+        "their threshold",
+    )
+    group_label: Literal["refuse", "any"] = Field(
+        "refuse",
+        description="what a group with images of different labels is, for these scores: refused, "
+        "or what any image shows (positive; the highest grade)",
+    )
     subgroups: tuple[str, ...] | None = Field(
         None,
         description="columns of data.metadata to score value by value, at most 12 values unless "

@@ -16,6 +16,7 @@ from medldr.config import RunConfig
 from medldr.config.training_options import ClassWeights
 from medldr.data.card import read_card
 from medldr.data.checks.duplicates import divided_twins
+from medldr.data.checks.group_labels import stray_labels
 from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
@@ -272,6 +273,7 @@ def build_data(config: RunConfig) -> Data:
             *table.notes,
             *positive_class_notes(table, config.evaluation.positive_class),
             *_findings(table, pack),
+            *stray_labels(table.labels, table.groups),
             *divided_twins(table, {"": rows}),
             *split_notes,
             *_decoding_note(table, config.machine.workers),

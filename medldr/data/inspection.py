@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.data.checks.duplicates import divided_twins
+from medldr.data.checks.group_labels import stray_labels
 from medldr.data.checks.near_duplicates import near_pairs
 from medldr.data.checks.table_checks import find_faults
 from medldr.data.image_table import ImageTable, Look
@@ -75,6 +76,7 @@ def inspect_table(
             *table.notes,
             *positive_class_notes(table, positive),
             *findings.notes,
+            *stray_labels(table.labels, table.groups),
             *of_splits,
             *_absent_classes(table, rows),
             *near_notes(table, rows),

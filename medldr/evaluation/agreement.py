@@ -2,7 +2,7 @@
 
 The entry of each split is made again from `predictions.csv`, as `medldr.evaluation.evaluate` makes
 it but without bootstrap draws and curves, and the two frames of scores are compared: every value of
-a split, class, domain, part and group, the gap, the counts and the threshold. Only keys that both
+a split, class, domain, part and group, the gap, the counts and the thresholds. Only keys that both
 sides have are compared, as subgroups and calibration fits are left to `medldr verify`. This is
 cheap enough for every report; ends of intervals are protected by checksums
 (`medldr.folders.checksums`) and by `medldr verify`, which draws again.
@@ -14,6 +14,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from medldr.evaluation.aggregate import grouped_splits
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.gap import UNSEEN
 from medldr.evaluation.metrics.operating_point import find
@@ -21,7 +22,8 @@ from medldr.evaluation.predictions.table import by_split
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores, label_points
 from medldr.folders.evaluation_parts import OperatingPoint
-from medldr.folders.evaluation_record import EvaluationRecord, GapRecord
+from medldr.folders.evaluation_record import EvaluationRecord, GapRecord, SplitRecord
+from medldr.metrics import BY_GROUP
 from medldr.types import Predictions
 
 TOLERANCE = 1e-9
@@ -138,6 +140,18 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
                 labels=labels,
             )  # fmt: skip
             content["splits"][split] = SplitEntry(scores, split, None).content()
+    how = evaluation.by_group
+    if how is not None:
+        tables, own = grouped_splits(tables, how.aggregate, positive, point)
+        of_groups = {} if wanted is None else label_points(tables, wanted)
+        points = {name: of.point for name, of in of_groups.items()}
+        found = {"operating_point": own, "operating_points": points}
+        content["by_group"] = how.model_copy(update=found)
+        for split in set(evaluation.splits) & set(tables):
+            scores = SplitScores(
+                tables[split], bins, positive, own, for_draws=False, labels=of_groups
+            )
+            content["splits"][split]["by_group"] = SplitEntry(scores, split, None).content()
     if evaluation.positive_class is not None:
         content["positive_class"] = names[positive]
     if asked is not None:
@@ -162,8 +176,8 @@ def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
     """The values and counts of an evaluation that follow from predictions alone, by key."""
     numbers: dict[str, Any] = {}
     for row in evaluation.scores.rows:
-        place = row.place
-        numbers[f"{place}/{row.metric}"] = row.value
+        numbers[row.key] = row.value
+        place = f"{row.place}/by_group" if row.metric.startswith(BY_GROUP) else row.place
         if row.n is not None:
             numbers[f"{place}/n"] = row.n
     if evaluation.positive_class is not None:
@@ -172,9 +186,19 @@ def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
         numbers["operating_point/threshold"] = evaluation.operating_point.threshold
     for name, point in evaluation.operating_points.items():
         numbers[f"operating_points/{name}/threshold"] = point.threshold
+    if how := evaluation.by_group:
+        points = {"": how.operating_point, **how.operating_points}
+        for name, of_group in points.items():
+            key = f"by_group/operating_point{name and f's/{name}'}/threshold"
+            numbers[key] = of_group and of_group.threshold
     if evaluation.gap is not None:
         numbers |= {f"gap/{name}": of.value for name, of in evaluation.gap.metrics.items()}
+    held = dict[str, SplitRecord]()
     for split, of in evaluation.splits.items():
+        held |= (
+            {split: of} if of.by_group is None else {split: of, f"{split}/by_group": of.by_group}
+        )
+    for split, of in held.items():
         counts: dict[str, Any] = {"n": of.n, **_cells(of.confusion)}
         if of.n_groups is not None:
             counts["n_groups"] = of.n_groups

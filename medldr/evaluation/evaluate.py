@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.errors import InputError
-from medldr.evaluation import class_mix, frequency, gap, primary, recalibration, subgroups
+from medldr.evaluation import (
+    aggregate,
+    class_mix,
+    frequency,
+    gap,
+    primary,
+    recalibration,
+    subgroups,
+)
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import METHOD
 from medldr.evaluation.metrics import calibration, operating_point
@@ -19,7 +27,7 @@ from medldr.evaluation.predictions.log_odds import BY_PROBABILITY, ties_confiden
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
 from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
-from medldr.folders.evaluation_parts import RecalibrationRecord
+from medldr.folders.evaluation_parts import GroupScoring, OperatingPoint, RecalibrationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
 
@@ -44,7 +52,8 @@ def check(
     Raises:
         InputError: If none of the splits to score has rows, the positive class or a column to
             divide into subgroups does not exist, a prevalence is stated for a task that has none,
-            the primary metric is none of the task's, or there is nothing to fit a recalibration on.
+            the primary metric is none of the task's, or there is nothing to fit a recalibration or
+            the threshold of a share on.
     """
     subgroups.check_subgroups(config, metadata)
     positive_class(spec, config.positive_class)
@@ -57,14 +66,20 @@ def check(
             f"evaluation.splits: the data has no rows in {', '.join(config.splits)}. "
             f"Available splits: {', '.join(splits)}"
         )
-    if config.recalibrate != "none" and not scored & set(recalibration.VALIDATION):
+    for key, needs in (
+        ("recalibrate", "is fitted on"),
+        ("aggregate", "counts images above a threshold from"),
+    ):
+        value = getattr(config, key)
+        if value not in ("temperature", "share") or scored & set(recalibration.VALIDATION):
+            continue
         there = [split for split in recalibration.VALIDATION if split in splits]
         cure = f"Add {' or '.join(there)} to evaluation.splits" if there else "The data has neither"
         raise InputError(
-            f"evaluation.recalibrate is {config.recalibrate}, which is fitted on "
+            f"evaluation.{key} is {value}, which {needs} "
             f"{' or '.join(recalibration.VALIDATION)}, but evaluation.splits scores only "
             f"{', '.join(s for s in config.splits if s in splits)}. {cure}, or set "
-            "evaluation.recalibrate=none"
+            f"evaluation.{key}=none"
         )
 
 
@@ -99,9 +114,11 @@ def evaluate(
 
     Raises:
         InputError: If there is nothing to score, the positive class or a column to divide into
-            subgroups does not exist, or a prevalence is stated for a task that has none.
+            subgroups does not exist, a prevalence is stated for a task that has none, or groups
+            cannot be scored as asked.
     """
-    tables = {split: predictions[split] for split in config.splits if split in predictions}
+    tables = dict[str, Predictions]()
+    tables |= {split: predictions[split] for split in config.splits if split in predictions}
     if not tables:
         raise InputError(
             f"evaluation.splits: none of {', '.join(config.splits)} is in the predictions, "
@@ -111,6 +128,8 @@ def evaluate(
     binary = first.task == "binary"
     positive = positive_class(first, config.positive_class)
     _check_prevalence(first.task, config)
+    held = {split: (of.label, of.group) for split, of in predictions.items()}
+    aggregate.check(config, first.task, held)
     point = operating_point.find(
         predictions,
         positive=positive,
@@ -134,6 +153,7 @@ def evaluate(
         )  # fmt: skip
         entries[split] = SplitEntry(scores, split, config)
     tied = [split for split, table in tables.items() if ties_confident(table)]
+    how, by_group = _by_group(predictions, list(tables), config, positive, point)
     chosen = None if selection is None else Selection.model_validate(selection)
     made = None if recalibrated is None else RecalibrationRecord.model_validate(recalibrated)
     return {
@@ -153,9 +173,14 @@ def evaluate(
         "operating_point": point.model_dump() if binary else None,
         **({"operating_points": points} if points else {}),
         "recalibration": None if recalibrated is None else dict(recalibrated),
+        **({} if how is None else {"by_group": how.model_dump()}),
         **frequency.content(shots, first.class_names),
         "definitions": metrics.DEFINITIONS,
-        "splits": {split: entry.content(seen) for split, entry in entries.items()},
+        "splits": {
+            split: entry.content(seen)
+            | ({"by_group": by_group[split].content(seen)} if split in by_group else {})
+            for split, entry in entries.items()
+        },
         "gap": _gap(entries, seen, shared, chosen),
         "notes": [
             *notes,
@@ -163,8 +188,39 @@ def evaluate(
             *undivided,
             *([f"{', '.join(tied)}: {BY_PROBABILITY}."] if tied else []),
             *(note for split, of in entries.items() for note in split_notes(split, of.scores)),
+            *aggregate.notes(config, tables, point),
         ],
     }
+
+
+def _by_group(
+    predictions: Mapping[str, Predictions],
+    splits: Sequence[str],
+    config: EvaluationConfig,
+    positive: int,
+    point: OperatingPoint,
+) -> tuple[GroupScoring | None, dict[str, SplitEntry]]:
+    """How groups are scored in place of images, and the entry of each split; none where not asked.
+
+    Their threshold comes from the groups of the validation split, by the rule for images.
+    """
+    if config.aggregate == "none":
+        return None, {}
+    tables, own = aggregate.grouped_splits(predictions, config.aggregate, positive, point)
+    drawn = thresholds_of(tables, own, positive, config.draws, config.bootstrap_seed)
+    labels = label_points(tables, config.specificity, config.draws, config.bootstrap_seed)
+    how = GroupScoring(
+        aggregate=config.aggregate,
+        group_label=config.group_label,
+        operating_point=own if tables[splits[0]].task == "binary" else None,
+        operating_points={name: of.point for name, of in labels.items()},
+    )
+    entries = {}
+    for split in splits:
+        table = tables[split]
+        scores = SplitScores(table, config.bins, positive, own, drawn=drawn, labels=labels)
+        entries[split] = SplitEntry(scores, split, config)
+    return how, entries
 
 
 def _check_prevalence(task: str, config: EvaluationConfig) -> None:

@@ -14,8 +14,8 @@ from medldr.config import RunConfig
 from medldr.config.training_options import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
-from medldr.evaluation import recalibration
-from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation import aggregate, recalibration
+from medldr.evaluation.evaluate import check, evaluate
 from medldr.evaluation.explain.mistakes import picture_mistakes
 from medldr.evaluation.inputs.describe_inputs import describe_inputs
 from medldr.evaluation.latents.collect import collect_latents
@@ -39,6 +39,19 @@ if TYPE_CHECKING:
 
 Choice = tuple[float | None, int | None, bool]
 """Epoch, step, and whether weights of many steps were averaged; equal keys mean equal weights."""
+
+
+def check_scoring(config: RunConfig, data: Data) -> None:
+    """Check before training that the run can be scored afterwards, images and groups.
+
+    Raises:
+        InputError: As `medldr.evaluation.check`, and if groups cannot be scored as asked.
+    """
+    wanted, table = config.evaluation, data.table
+    check(wanted, data.spec, data.rows, table.metadata)
+    scored: list[str] = [split for split in data.rows if split in wanted.splits]
+    held = {s: (table.labels[data.rows[s]], table.groups[data.rows[s]]) for s in scored}
+    aggregate.check(wanted, data.spec.task, held)
 
 
 def predict_and_score(

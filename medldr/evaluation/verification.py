@@ -190,12 +190,16 @@ def evaluation_settings(
     """
     shots, point, specificity = recorded.shots, recorded.operating_point, recorded.specificity
     configured = {**configured, "primary": recorded.primary}
+    how = recorded.by_group
     stated: dict[str, Any] = {
         "splits": tuple(recorded.splits),
         "bins": recorded.calibration.bins,
         "per_group": any("groups" in of.model_fields_set for of in recorded.splits.values()),
         "shots": None if shots is None else (shots.many, shots.few),
+        "aggregate": "none" if how is None else how.aggregate,
     }
+    if how is not None:
+        stated["group_label"] = how.group_label
     if recorded.intervals is not None:
         stated |= {"draws": recorded.intervals.draws, "bootstrap_seed": recorded.intervals.seed}
     if recorded.positive_class is not None:

@@ -131,6 +131,22 @@ class OperatingPoint(Record):
     prevalence: float | None = None
 
 
+class GroupScoring(Record):
+    """How groups (patients, slides) were scored beside images.
+
+    Attributes:
+        aggregate: What a group's images give: ``mean``, ``max`` or ``share``.
+        group_label: What a group with images of different labels is: ``refuse`` or ``any``.
+        operating_point: The threshold of a binary task, from the groups of the validation split.
+        operating_points: The same of each label of a multi-label task.
+    """
+
+    aggregate: str
+    group_label: str = "refuse"
+    operating_point: OperatingPoint | None = None
+    operating_points: dict[str, OperatingPoint] = Field(default_factory=dict)
+
+
 class ShotsRecord(Record):
     """Which classes are frequent and which are rare.
 

@@ -17,6 +17,7 @@ from medldr.folders.evaluation_parts import (
     Curve,
     DecisionCurve,
     Decisions,
+    GroupScoring,
     OperatingPoint,
     PrecisionRecall,
     RiskCoverage,
@@ -29,6 +30,7 @@ from medldr.folders.records import Record, check_record, read_content
 from medldr.folders.run_record import Selection
 from medldr.folders.scores import Number as Number
 from medldr.folders.scores import ScoreFrame, ScoreRow
+from medldr.metrics import BY_GROUP
 from medldr.types import Task
 
 SCHEMA = 1
@@ -187,6 +189,7 @@ class SplitRecord(Record):
         risk_coverage: Error among the most confident images, as a curve.
         decision_curve: Net benefit of a binary task.
         decision_curves: Net benefit by label of a multi-label task.
+        by_group: The same of groups in place of images, if `evaluation.aggregate` asked for it.
     """
 
     n: int = 0
@@ -218,6 +221,7 @@ class SplitRecord(Record):
     risk_coverage: RiskCoverage | None = None
     decision_curve: DecisionCurve | None = None
     decision_curves: dict[str, DecisionCurve] = Field(default_factory=dict)
+    by_group: SplitRecord | None = None
 
     @property
     def decided(self) -> list[Any] | None:
@@ -242,6 +246,9 @@ class SplitRecord(Record):
                 split, "accuracy", group.accuracy, group.low, group.high,
                 n=group.n, group=name, rule=rule,
             )  # fmt: skip
+        if self.by_group is not None:
+            for row in self.by_group.rows(split, rule):
+                yield row._replace(metric=f"{BY_GROUP}{row.metric}")
 
     def _places(self) -> Iterator[tuple[dict[str, str], int | None, Mapping[str, Number]]]:
         """Each place but groups: the columns that name it, its items, and its numbers."""
@@ -305,6 +312,7 @@ class EvaluationRecord(Record):
     operating_point: OperatingPoint | None = None
     operating_points: dict[str, OperatingPoint] = Field(default_factory=dict)
     recalibration: RecalibrationRecord | None = None
+    by_group: GroupScoring | None = None
     shots: ShotsRecord | None = None
     definitions: dict[str, str] = Field(default_factory=dict)
     splits: dict[str, SplitRecord]

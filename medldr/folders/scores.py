@@ -43,7 +43,8 @@ class ScoreRow(NamedTuple):
 
     Attributes:
         split: The split.
-        metric: Its key, such as ``auc``, ``coverage/90/error`` or ``worst_domain/accuracy``.
+        metric: Its key, such as ``auc``, ``coverage/90/error`` or ``worst_domain/accuracy``;
+            ``by_group/auc`` where groups were scored in place of images, which `n` counts too.
         value: None where it is undefined.
         low: Lower end of its interval; None where it has none.
         high: Upper end.

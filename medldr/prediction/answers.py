@@ -49,6 +49,8 @@ class Answers:
         warnings: ``(N,)`` what is unusual about each item, a sentence each.
         unreadable: Items that could not be used.
         notes: What readers of the answers should know.
+        groups: ``(N,)`` group (patient, slide) of each item; empty texts where none is known.
+        images: ``(N,)`` images behind each, where groups were answered in place of items.
     """
 
     task: Task
@@ -63,6 +65,8 @@ class Answers:
     warnings: tuple[tuple[str, ...], ...] = ()
     unreadable: tuple[Unreadable, ...] = ()
     notes: tuple[str, ...] = ()
+    groups: tuple[str, ...] = ()
+    images: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.names)
@@ -133,19 +137,21 @@ def write_answers(answers: Answers, out: Path) -> list[Path]:
     """Write them, whole or not at all; a list of earlier unreadable items goes.
 
     Columns: ``path``, ``predicted``, ``above_threshold`` (yes or no, where there is a threshold),
-    one ``prob_<class>`` per class, one ``sd_<class>`` with several runs, ``warnings``.
+    one ``prob_<class>`` per class, one ``sd_<class>`` with several runs, ``warnings``; where groups
+    were answered, ``group`` and ``images`` in place of ``path``.
 
     Returns:
         The files.
     """
     called = answers.called_positive
-    header = ["path", "predicted", *(["above_threshold"] if called is not None else [])]
+    header = [*(["group", "images"] if answers.images else ["path"]), "predicted"]
+    header += [*(["above_threshold"] if called is not None else [])]
     header += [f"prob_{name}" for name in answers.class_names]
     if answers.spread is not None:
         header += [f"sd_{name}" for name in answers.class_names]
     rows = []
     for row, (name, predicted) in enumerate(zip(answers.names, answers.predicted, strict=True)):
-        cells = [name, predicted]
+        cells = [name, *map(str, answers.images[row : row + 1]), predicted]
         if called is not None:
             cells.append("yes" if called[row] else "no")
         cells += map(repr, answers.prob[row].tolist())

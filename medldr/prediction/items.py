@@ -37,15 +37,19 @@ class Item(NamedTuple):
         source: Where it is; None where there is no such file.
         array: Its values, if it is no file.
         reason: Why it cannot be used, where that is known without reading it.
+        group: The group (patient, slide) that it belongs to; empty where none is known.
     """
 
     name: str
     source: Source | None = None
     array: Any = None
     reason: str = ""
+    group: str = ""
 
 
-def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = None) -> list[Item]:
+def find_items(
+    inputs: Iterable[str | Path], dims: int, column: str | None = None, group: str | None = None
+) -> list[Item]:
     """The items that some paths name, in their order.
 
     Args:
@@ -53,13 +57,17 @@ def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = Non
             of it: a series of a folder, ``member[index]`` of an npz archive.
         dims: 2 for a network of pictures, 3 for one of volumes.
         column: Column of a table that names files; None: the one whose name says so.
+        group: Column of a table with the group of each; None: none is known.
 
     Raises:
-        InputError: If nothing is named, a folder holds no scan, or a table has no column of files.
+        InputError: If nothing is named, a folder holds no scan, or a table has no column of files
+            or of groups.
     """
     texts = list(map(str, inputs))
     if "" in texts:
         raise InputError("an empty path names nothing. Name files, folders, or a table")
+    if group is not None and not any(map(_is_table, texts)):
+        raise InputError(f"--group names the column {group} of a table, but no table is given")
     files = [text for text in texts if not _is_table(text) and not os.path.isdir(text)]
     of_file = dict(zip(files, _of_paths(files, Path()), strict=True))
     items: list[Item] = []
@@ -67,7 +75,7 @@ def find_items(inputs: Iterable[str | Path], dims: int, column: str | None = Non
         if text in of_file:
             items.append(of_file[text])
         elif _is_table(text):
-            items += _of_table(Path(text), column)
+            items += _of_table(Path(text), column, group)
         else:
             inside = list(_of_folder(Path(text), dims))
             if not inside:
@@ -145,13 +153,17 @@ def _series(folder: Path, slices: Sequence[str]) -> Iterator[Item]:
             yield Item(f"{folder}#{first.series_uid}", Source(folder, first.series_uid))
 
 
-def _of_table(path: Path, column: str | None) -> Iterable[Item]:
+def _of_table(path: Path, column: str | None, group: str | None) -> Iterable[Item]:
     sheet = read_sheet(path)
     names = sheet.column(_column(sheet, path, column))
     if "" in names:
         place = f"{sheet.unit} {sheet.lines[names.index('')]}"
         raise InputError(f"{path}, {place}: names no file. Fill the cell, or drop the row")
-    return _of_paths(names, path.parent)
+    items = _of_paths(names, path.parent)
+    if group is None:
+        return items
+    sheet.require(group, "--group")
+    return [i._replace(group=of) for i, of in zip(items, sheet.column(group), strict=True)]
 
 
 def _column(sheet: Sheet, path: Path, column: str | None) -> str:

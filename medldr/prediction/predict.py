@@ -92,6 +92,7 @@ def predict_items(
         check_views(tta, run.record.transform, run.record.input.spatial_size)
     views = views_of(tta, len(runs[0].record.input.spatial_size))
     names: list[str] = []
+    groups: list[str] = []
     bad: list[Unreadable] = []
     warnings: list[tuple[str, ...]] = []
     record = runs[0].record
@@ -108,6 +109,7 @@ def predict_items(
         odds.append(log_odds_of_mean(np.stack([one for _, one, _ in given])))
         for row, one in enumerate(good):
             names.append(one.item.name)
+            groups.append(one.item.group)
             facts = one.images[0].facts
             changed = () if facts is None else facts.warnings
             unusual = agreed([texts[row] for _, _, texts in given])
@@ -128,6 +130,7 @@ def predict_items(
         warnings=tuple(warnings),
         unreadable=tuple(bad),
         notes=_notes(runs, tta, views=len(views)),
+        groups=tuple(groups),
     )
 
 

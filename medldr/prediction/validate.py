@@ -23,7 +23,7 @@ from medldr.data.reading.new_item import NewItem
 from medldr.data.seen import seen_by
 from medldr.datasets import table as table_plugin
 from medldr.errors import InputError
-from medldr.evaluation import recalibration
+from medldr.evaluation import aggregate, recalibration
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.files import RunFolder, check_replaceable, whole_folder
 from medldr.folders.records import read_content
@@ -36,6 +36,8 @@ from medldr.types import Predictions
 
 COLUMNS: Final = ("path", "label", "domain", "group", "group_scope", "ordinal", "uncertain")
 """Keys of the run's own table that also hold for the site's, unless others are given."""
+GROUPED: Final = ("evaluation.aggregate", "evaluation.group_label")
+"""Keys of scoring that a site may change: its patients need not be known, or have other labels."""
 ANY: Final = ("recipe/own_2d", "algorithm/erm", "data/table")
 """Parts of a whole configuration, of which nothing is used but the section ``data``."""
 
@@ -81,14 +83,16 @@ def validate(
         table: The site's table, with columns as the run's own data had them, or as `overrides` say.
         out: The folder to write.
         site: What the site is called in reports; unset: the folder's name.
-        overrides: ``data.KEY=VALUE``, such as ``data.label=grade``.
+        overrides: ``data.KEY=VALUE``, such as ``data.label=grade``; ``evaluation.aggregate`` and
+            ``evaluation.group_label``, where groups are to be scored otherwise than in the run.
         device: Device to use; unset: the run's own.
         force: Replace an earlier folder of that name.
         keep_seen: Score images of training too, and mark the numbers.
 
     Raises:
         InputError: If the run is not finished, the table does not fit it, none of its scans can be
-            read, all of them were seen in training, or `out` has something in it.
+            read, all of them were seen in training, groups cannot be scored as asked, or `out` has
+            something in it.
     """
     folder = Path(out).resolve()
     check_replaceable(folder, "results of a validation", _is_validation, force=force)
@@ -96,6 +100,11 @@ def validate(
     files = RunFolder(run)
     config = _site_config(trained, Path(table), overrides)
     listing = table_plugin.list_items(config.data)
+    scoring, own = config.evaluation, _own_validation(files, trained)
+    held = {split: (of.label, of.group) for split, of in own.items()}
+    of_site = {"test": (listing.labels, listing.groups)}
+    aggregate.check(scoring, trained.record.task, {**of_site, **held})
+    trained.config = trained.config.model_copy(update={"evaluation": scoring})
     kept, not_compared = seen_by(files.path)
     trained.reader.digests = {one.kind for one in kept}
     digest, seen = hashlib.sha256(), list[bool]()
@@ -127,7 +136,7 @@ def validate(
     used = np.flatnonzero([keep_seen or not one for one in seen])
     name = site or folder.name
     scored = _scored(listing, answers, name, trained).select(used)
-    tables = {**_own_validation(files, trained), "test": scored}
+    tables = {**own, "test": scored}
     notes = [*listing.notes, *not_compared]
     said = f"{known:,} of {len(seen):,} images were seen in training"
     marks = [f"{said}."] if known and keep_seen else []
@@ -153,10 +162,12 @@ def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any
     """The run's configuration with the site's table in place of its data."""
     for override in overrides:
         key = override.partition("=")[0].strip()
+        if key in GROUPED:
+            continue
         if not key.startswith("data.") or key in ("data.name", "data.file", "data.folders"):
             raise InputError(
-                f"{override}: only keys of data can be changed, such as data.label=grade; the "
-                "table is the argument after the run"
+                f"{override}: only keys of data can be changed, such as data.label=grade, and "
+                f"{' and '.join(GROUPED)}; the table is the argument after the run"
             )
     if not table.is_file():
         raise InputError(f"there is no table {table}")

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.config.identity import dump_config, run_hash
+from medldr.data.checks.group_labels import stray_labels
 from medldr.datasets import table as table_plugin
 from medldr.evaluation import recalibration
 from medldr.evaluation.evaluate import evaluate
@@ -64,6 +65,7 @@ def evaluated(
     notes = [
         f"external validation of {record.label} (seed {record.seed}) on scans of another site",
         *table_notes,
+        *stray_labels(tables["test"].label, tables["test"].group),
     ]
     if unreadable:
         notes.append(f"scans that could not be read and were left out: {unreadable}")

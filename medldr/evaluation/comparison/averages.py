@@ -22,11 +22,11 @@ from numpy.typing import NDArray
 
 from medldr.errors import InputError
 from medldr.evaluation.comparison.runs import Run, aligned
-from medldr.evaluation.comparison.scoring import Settings, scores_of
+from medldr.evaluation.comparison.scoring import Settings, of_groups, scores_of
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.inference import Scores
 from medldr.evaluation.metrics.sums import Array, Sums
-from medldr.metrics import metric_facts
+from medldr.metrics import BY_GROUP, metric_facts
 
 
 class AveragedSet(NamedTuple):
@@ -61,7 +61,7 @@ def metric_scores(sets: Sequence[AveragedSet], metric: str) -> tuple[Scores, int
 
     Args:
         sets: The test sets, each with runs of the same seeds.
-        metric: A metric of a whole split.
+        metric: A metric of a whole split, of its images or its groups (``by_group/auc``).
 
     Returns:
         The scores and the number of test units of all sets together; None where the runs of a set
@@ -75,6 +75,7 @@ def metric_scores(sets: Sequence[AveragedSet], metric: str) -> tuple[Scores, int
     settings = Settings.of(sets[0].runs[0])
     units, place = np.unique(np.concatenate([each.units for each in known]), return_inverse=True)
     places = np.split(place, np.cumsum([len(each.units) for each in known])[:-1])
+    name = metric.removeprefix(BY_GROUP)
     names = (f"{each.split}/{each.part}" if each.part else each.split for each in sets)
     stream = bootstrap.stream(settings.seed, *dict.fromkeys(names))
     largest = max(sums.per_item.shape[0] for each in known for sums in each.sums)
@@ -85,7 +86,7 @@ def metric_scores(sets: Sequence[AveragedSet], metric: str) -> tuple[Scores, int
         total: Array | float = 0.0
         for (_, _, _, weight, _), each, own in zip(sets, known, places, strict=True):
             drawn = weights[own]
-            of_runs = np.stack([sums.draw(drawn, start)[metric] for sums in each.sums])
+            of_runs = np.stack([sums.draw(drawn, start)[name] for sums in each.sums])
             total = total + weight * np.where(drawn.any(axis=0), of_runs, np.nan)
         draws[:, start:end] = total
         start = end
@@ -110,8 +111,14 @@ def _units(of: AveragedSet) -> NDArray[np.str_]:
 def _scored(of: AveragedSet, metric: str) -> _Scored | None:
     if metric_facts(metric).biased or not all(of.split in run.predictions for run in of.runs):
         return None
+    name, runs = metric.removeprefix(BY_GROUP), of.runs
     try:
-        settings, tables = Settings.of(of.runs[0], of.runs[1:]), aligned(of.runs, of.split)
+        settings = Settings.of(runs[0], runs[1:])
+        if name != metric:
+            if of.part or not settings.aggregate:  # groups are those of whole splits
+                return None
+            runs = of_groups(runs, settings)
+        tables = aligned(runs, of.split)
     except InputError:
         return None
     if any(not np.array_equal(table.part, tables[0].part) for table in tables):
@@ -120,10 +127,10 @@ def _scored(of: AveragedSet, metric: str) -> _Scored | None:
         tables = [table.select(table.part == of.part) for table in tables]
     scores = [
         scores_of(run, table, settings, per_group=False)
-        for run, table in zip(of.runs, tables, strict=True)
+        for run, table in zip(runs, tables, strict=True)
     ]
-    sums = [each for of_run in scores for each in of_run.whole(metric)]
-    values = np.array([each.value().get(metric, np.nan) for each in sums])
-    if len(sums) < len(of.runs) or np.isnan(values).any():
+    sums = [each for of_run in scores for each in of_run.whole(name)]
+    values = np.array([each.value().get(name, np.nan) for each in sums])
+    if len(sums) < len(runs) or np.isnan(values).any():
         return None
     return _Scored(values, sums, np.char.add(f"{of.data}/", scores[0].units.names))

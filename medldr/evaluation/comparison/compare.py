@@ -30,7 +30,8 @@ single run has the interval of its own evaluation and no p. `compare` returns pl
     ``p_holm`` (None for controls too), ``share_of_seeds`` (of its variance), ``variance``. Holm's
     correction is over the methods of one column, that is one split, domain and metric. The metric
     ``worst_domain`` is the lowest accuracy of any domain, and ``worst_group``, where every run was
-    scored by group, that of any group; neither has an interval.
+    scored by group, that of any group; neither has an interval. Where every run scored groups in
+    place of images in the same way, ``by_group/<metric>`` is that, inferred with groups as units.
 ``gaps``
     A seen split minus ``test`` per ``metric`` and ``method``: ``seen`` (its name: ``id_test``,
     else ``id_val``), ``value``, ``low``, ``high``, ``reason``, ``note`` (None, or why it is too
@@ -104,13 +105,13 @@ from medldr.evaluation.comparison.runs import (
     same_items,
     same_task,
 )
-from medldr.evaluation.comparison.scoring import Settings
+from medldr.evaluation.comparison.scoring import Settings, aggregates, of_groups
 from medldr.evaluation.comparison.split_comparison import SplitComparison
 from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.frequency import shots_notes
 from medldr.evaluation.primary import changed, primary_of
 from medldr.folders.files import RunFolder
-from medldr.metrics import metric_facts
+from medldr.metrics import BY_GROUP, metric_facts
 
 SPLITS = ("id_test", "test")
 
@@ -175,6 +176,7 @@ def make_comparison(
     shared, moving = _splits([run for method in compared for run in method.runs], splits)
     settings = Settings.of(loaded[0], loaded[1:])
     by_split = {s: SplitComparison(s, compared, base, settings) for s in shared if s not in moving}
+    every = [*by_split.values(), *_by_group(list(by_split), compared, base, settings)]
     notes = [
         f"{s} is left out because some runs do not have it."
         for s in splits
@@ -185,6 +187,12 @@ def make_comparison(
         for split, one in by_split.items()
         if not one.per_group and one.some_by_group
     ]
+    how = dict.fromkeys(aggregates(loaded))
+    if len(how) > 1:
+        notes.append(
+            "scores by group are left out because runs differ in evaluation.aggregate "
+            f"({', '.join(each or 'none' for each in how)}); `medldr evaluate` scores a run again."
+        )
     notes += other_positive_class(loaded)
     if all("id_val" in run.predictions for run in loaded) and not same_items(loaded, "id_val"):
         moving = ["id_val", *moving]
@@ -209,9 +217,9 @@ def make_comparison(
             for method in compared
         ),
         splits={split: one.size() for split, one in by_split.items()},
-        scores=tuple(score for one in by_split.values() for score in one.means()),
+        scores=tuple(score for one in every for score in one.means()),
         gaps=tuple(_gaps(by_split, compared, base, settings)),
-        differences=tuple(d for one in by_split.values() for d in one.differences(pairs, controls)),
+        differences=tuple(d for one in every for d in one.differences(pairs, controls)),
         collapses=tuple(run for one in by_split.values() for run in one.collapses()),
         footnotes=tuple(texts),
         missing=tuple(missing),
@@ -228,6 +236,17 @@ def _changed_primary(runs: Sequence[Run]) -> list[str]:
         if text := changed(run.facts, run.evaluation):
             said.setdefault(text, []).append(run.name)
     return [f"{', '.join(names)}: {text}" for text, names in said.items()]
+
+
+def _by_group(
+    splits: Sequence[str], compared: Sequence[MethodRuns], base: MethodRuns, settings: Settings
+) -> list[SplitComparison]:
+    """The same of groups in place of images; empty where not all runs scored them, or alike."""
+    if not settings.aggregate:
+        return []
+    rows = {m.name: MethodRuns(m.name, of_groups(m.runs, settings)) for m in compared}
+    methods = list(rows.values())
+    return [SplitComparison(s, methods, rows[base.name], settings, BY_GROUP) for s in splits]
 
 
 def _splits(runs: Sequence[Run], asked: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from medldr.errors import InputError
+from medldr.evaluation.aggregate import grouped_splits
 from medldr.evaluation.comparison.runs import Run
 from medldr.evaluation.frequency import common_shots
 from medldr.evaluation.metrics import operating_point
@@ -30,6 +31,7 @@ class Settings:
         positive_class: Of a binary task.
         specificity: At which sensitivity is reported.
         shots: Training images of each class, where frequent and rare ones are scored apart.
+        aggregate: How groups are scored in place of images; empty where not all runs did so.
     """
 
     draws: int
@@ -38,6 +40,7 @@ class Settings:
     positive_class: str | None
     specificity: float
     shots: Shots | None = None
+    aggregate: str = ""
 
     @classmethod
     def of(cls, run: Run, others: Sequence[Run] = ()) -> Settings:
@@ -53,6 +56,7 @@ class Settings:
                 "`medldr evaluate` on the run to score it again"
             )
         wanted = scored.specificity
+        how = set(aggregates([run, *others]))
         return cls(
             scored.intervals.draws,
             scored.intervals.seed,
@@ -60,7 +64,29 @@ class Settings:
             scored.positive_class,
             DEFAULT_SPECIFICITY if wanted is None else wanted,
             common_shots([scored, *(other.evaluation for other in others)]),
+            how.pop() if len(how) == 1 else "",
         )
+
+
+def aggregates(runs: Sequence[Run]) -> list[str]:
+    """How each run scored its groups in place of images; empty where it did not."""
+    made = (run.evaluation.by_group for run in runs)
+    return ["" if how is None else how.aggregate for how in made]
+
+
+def of_groups(runs: Sequence[Run], settings: Settings) -> tuple[Run, ...]:
+    """The runs with groups in place of images: each row of their tables is a group.
+
+    Each run counts images above its own threshold, where the share of these is asked for.
+    """
+    found = []
+    for run in runs:
+        tables, wanted = run.predictions, settings.specificity
+        positive = positive_class(next(iter(tables.values())), settings.positive_class)
+        point = operating_point.find(tables, positive=positive, specificity=wanted)
+        rows, _ = grouped_splits(tables, settings.aggregate, positive, point)
+        found.append(replace(run, predictions=rows, thresholds={}))
+    return tuple(found)
 
 
 def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:

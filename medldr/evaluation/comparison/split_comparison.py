@@ -53,6 +53,13 @@ NOT_SMOOTH = "no interval: which one is lowest changes with the test images"
 class SplitComparison:
     """All methods on one split, in the same bootstrap draws.
 
+    Args:
+        split: The split.
+        methods: All methods.
+        base: The reference.
+        settings: How runs are scored.
+        prefix: In front of each metric: ``by_group/`` where the rows of the runs are groups.
+
     Attributes:
         per_run: One per run, with the runs of a method adjacent; by group where all runs were.
         scores: By method and name of the metric (as in `SplitScores`).
@@ -61,12 +68,17 @@ class SplitComparison:
     """
 
     def __init__(
-        self, split: str, methods: Sequence[MethodRuns], base: MethodRuns, settings: Settings
+        self,
+        split: str,
+        methods: Sequence[MethodRuns],
+        base: MethodRuns,
+        settings: Settings,
+        prefix: str = "",
     ) -> None:
-        self.split, self.methods, self.base = split, methods, base
+        self.split, self.methods, self.base, self.prefix = split, methods, base, prefix
         runs = [run for method in methods for run in method.runs]
         tables = aligned(runs, split)
-        by_group = [_by_group(run, split) for run in runs]
+        by_group = [not prefix and _by_group(run, split) for run in runs]
         self.per_group, self.some_by_group = all(by_group), any(by_group)
         self.per_run = [
             scores_of(run, table, settings, self.per_group)
@@ -112,8 +124,8 @@ class SplitComparison:
         return scores.headline + worst + of_domains
 
     def class_names(self) -> list[str]:
-        """Metrics of single classes (or labels), named as in `SplitScores`."""
-        count = len(self.per_run[0].table.class_names)
+        """Metrics of single classes (or labels), named as in `SplitScores`; of images alone."""
+        count = 0 if self.prefix else len(self.per_run[0].table.class_names)
         metrics = COMPARED + (OF_LABELS if self.per_run[0].labels else ())
         return [f"class/{k}/{m}" for k in range(count) for m in metrics]
 
@@ -160,7 +172,7 @@ class SplitComparison:
         return replace(
             estimate,
             sd=float(scores.values.std(ddof=1)) if several else None,
-            noise=recorded_noise(method.runs, self.split, *_place(name)),
+            noise=recorded_noise(method.runs, self.split, *self._place(name)),
         )
 
     def means(self) -> Iterator[Score]:
@@ -168,7 +180,7 @@ class SplitComparison:
         size, names = self.size(), self.per_run[0].table.class_names
         counts = np.nansum(self.per_run[0].truth, axis=0).astype(int).tolist()
         for (method, name), estimate in self.estimates.items():
-            domain, metric = _place(name)
+            domain, metric = self._place(name)
             few = size.domains[domain].few_groups if domain else size.few_groups
             seen, values = self._seen(method, domain), self._values(method, name)
             score = Score(self.split, domain, metric, method, estimate, values, seen, few)
@@ -176,6 +188,15 @@ class SplitComparison:
                 k = int(name.split("/")[1])
                 score = score._replace(class_=names[k], n=counts[k], n_groups=self.units(name))
             yield score
+
+    def _place(self, name: str) -> tuple[str | None, str]:
+        """Domain and metric of a name; no domain for what is of the whole split."""
+        domain, metric = None, name
+        if name in (WORST_DOMAIN, WORST_GROUP):
+            metric = name.removesuffix("/accuracy")
+        elif name.startswith("domain/"):
+            domain, metric = name[len("domain/") :].rsplit("/", 1)
+        return domain, f"{self.prefix}{metric}"
 
     def _values(self, method: str, name: str) -> tuple[float | None, ...]:
         values = self.scores[method, name].values
@@ -221,7 +242,7 @@ class SplitComparison:
             # Weights chosen on the test split make any p meaningless.
             estimate = replace(estimate, p=None)
         seeds = min(len(method.runs), len(base.runs))
-        place = self.split, *_place(name), method.name, base.name
+        place = self.split, *self._place(name), method.name, base.name
         return Difference(*place, estimate, seeds=seeds, family=family)
 
     def collapses(self) -> Iterator[Collapse]:
@@ -255,13 +276,3 @@ def _by_group(run: Run, split: str) -> bool:
     """Whether a run's own evaluation scored the groups of a split."""
     scored = run.evaluation.splits.get(split)
     return scored is not None and scored.worst_group is not None
-
-
-def _place(name: str) -> tuple[str | None, str]:
-    """Domain and metric of a name; no domain for what is of the whole split."""
-    if name in (WORST_DOMAIN, WORST_GROUP):
-        return None, name.removesuffix("/accuracy")
-    if not name.startswith("domain/"):
-        return None, name
-    domain, metric = name[len("domain/") :].rsplit("/", 1)
-    return domain, metric

@@ -155,6 +155,8 @@ def _pooled(
         trained_on=None if shots is None else shots.counts,
     )
     points = [content["operating_point"], *content.get("operating_points", {}).values()]
+    of_groups = content.get("by_group", {})
+    points += [of_groups.get("operating_point"), *of_groups.get("operating_points", {}).values()]
     for point in filter(None, points):
         point["reason"] = OWN_THRESHOLDS
     evaluation = EvaluationRecord.model_validate(content)

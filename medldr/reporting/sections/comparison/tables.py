@@ -6,20 +6,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
-from medldr.metrics import metric_facts
+from medldr.metrics import BY_GROUP, metric_facts
 from medldr.reporting.prose import sentence
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row
 from medldr.reporting.table import ANY, DASH, Cell, Row, Table
-from medldr.reporting.wording import SHOTS, comparison_metrics, ordered
+from medldr.reporting.wording import SHOTS, card_metrics, comparison_metrics, ordered
 
 
 def main_metrics(found: Comparison, split: str) -> list[str]:
     """Metrics that a comparison shows, those of the task included, if they were computed."""
     known = ordered(found.metrics(split))
     wanted = [*comparison_metrics(found.task), *SHOTS, "worst_group"]
+    wanted += [f"{BY_GROUP}{metric}" for metric in card_metrics(found.task)]
     wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
     shown = [metric for metric in known if metric in (*wanted, found.primary)] or known
     return sorted(shown, key=lambda metric: metric != found.primary)

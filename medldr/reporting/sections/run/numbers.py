@@ -13,11 +13,11 @@ from medldr.folders.evaluation_record import (
     Number,
     SplitRecord,
 )
-from medldr.metrics import metric_facts
+from medldr.metrics import BY_GROUP, metric_facts
 from medldr.reporting.document import Figures, Pairs, Paragraph, Section
 from medldr.reporting.figures.forest import domain_figure
 from medldr.reporting.figures.frequency import frequency_figure
-from medldr.reporting.prose import section, sentence
+from medldr.reporting.prose import section, sentence, words
 from medldr.reporting.results.headline import (
     headline,
     headline_split,
@@ -30,7 +30,7 @@ from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.rows import domain_row
 from medldr.reporting.sections.run.result import counts_text, title
 from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.wording import ordered, split_name
+from medldr.reporting.wording import comparison_metrics, ordered, split_name
 
 MOST = 100
 """A page shows no more groups than this, the lowest first; `evaluation.json` has all."""
@@ -39,11 +39,12 @@ MOST = 100
 def splits(scored: EvaluationRecord) -> Section | None:
     """Every metric in every split."""
     table = split_table(scored) if scored.splits else None
-    return section("run", "splits", table, Paragraph(intervals_text(scored), "small"))
+    said = " ".join(filter(None, (by_group_text(scored), intervals_text(scored))))
+    return section("run", "splits", table, Paragraph(said, "small"))
 
 
 def split_table(scored: EvaluationRecord) -> Table:
-    """Metrics down, splits across."""
+    """Metrics down, splits across; below them the main ones of groups in place of images."""
     shown = page_order(scored)
     table = Table("All metrics in each evaluated split", ["Metric"])
     table.columns += [
@@ -54,7 +55,28 @@ def split_table(scored: EvaluationRecord) -> Table:
         unit = " (%)" if metric_facts(key).percent else ""
         cells = [_number(table, key, metrics) for metrics in tables]
         table.rows.append(Row(f"{title(scored, key)}{unit}", cells))
+    of_groups = [{} if of.by_group is None else of.by_group.metrics for of in shown.values()]
+    for key in ordered(key for metrics in of_groups for key in metrics):
+        known = metric_facts(f"{BY_GROUP}{key}")
+        decides = known.threshold and known.share
+        if decides or known.calibration or key in comparison_metrics(scored.task):
+            cells = [_number(table, key, metrics) for metrics in of_groups]
+            table.rows.append(Row(known.heading, cells))
     return table
+
+
+def by_group_text(scored: EvaluationRecord) -> str:
+    """What the scores of groups are of; empty where there are none."""
+    how, split = scored.by_group, headline(scored)
+    if how is None or split is None or split.by_group is None:
+        return ""
+    name, point = split_name(headline_split(scored)).lower(), how.operating_point
+    made = words("aggregates")[how.aggregate]
+    text = sentence("by_group", how=made, n=f"{split.by_group.n:,}", split=name)
+    if point is None or point.threshold is None:
+        return text
+    chosen = split_name(point.split or "").lower()
+    return f"{text} " + sentence("by_group_threshold", threshold=point.threshold, split=chosen)
 
 
 def intervals_text(scored: EvaluationRecord) -> str:

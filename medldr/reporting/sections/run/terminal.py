@@ -45,6 +45,8 @@ def overview_table(scored: EvaluationRecord) -> Table:
     for name, split in page_order(scored).items():
         title = NAMES.get(name, name) + (", unseen" if split.unseen else "")
         add(title, split.n, split.metrics, "head")
+        if split.by_group is not None:
+            add("  by group", split.by_group.n, split.by_group.metrics)
         if split.worst_group is not None:
             add("  worst group", split.worst_group.n, {"accuracy": split.worst_group.accuracy})
         if name in TESTS and len(split.domains) > 1:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from medldr.errors import did_you_mean
 from medldr.evaluation.primary import DEFAULT
-from medldr.metrics import ALIASES, metric_facts
+from medldr.metrics import ALIASES, BY_GROUP, metric_facts
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column, columns, splits
 from medldr.reporting.results.grid import make_grid
@@ -99,14 +99,14 @@ def results_of(study: Study) -> tuple[Results, list[str]]:
 
 
 def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str]]:
-    """The metrics asked for that were computed, and a note on every other one."""
+    """The metrics asked for that were computed, of groups too; and a note on every other one."""
     there = {m for column in found if column.comparison for m in column.comparison.metrics()}
     keys = [metric.rsplit("/", 1)[-1] for metric in study.layout.metrics]
     asked = list(dict.fromkeys(ALIASES.get(key, key) for key in keys)) or list(DEFAULT_METRICS)
     stated = {column.comparison.primary for column in found if column.comparison}
     if len(stated) == 1 and stated != {DEFAULT}:  # a sweep that states none keeps its own order
         asked = list(dict.fromkeys([*stated, *asked]))
-    known = [metric for metric in asked if metric in there]
+    known = [m for metric in asked for m in (metric, f"{BY_GROUP}{metric}") if m in there]
     notes = [
         f"The sweep asks for an unknown metric {metric!r}.{did_you_mean(metric, there)}"
         for metric in asked
