@@ -25,7 +25,9 @@ def result(results: Results) -> Section | None:
     words = [] if first is None else [interval_words(first)]
     if results.averages(results.metrics[0]):
         columns = "columns" if results.held_out else "sets"
-        words.append(sentence("average", columns=columns))
+        held = sentence("held_share") if results.held_out else ""
+        apart = sentence("seeds_apart") if _seeds_apart(results) else ""
+        words.append(sentence("average", columns=columns, held=held, apart=apart))
     leads = ["No run has a result yet."]
     if results.splits:
         leads = verdict(results.study, results.columns, results.metrics[0], results.splits[0])
@@ -34,6 +36,15 @@ def result(results: Results) -> Section | None:
     words += [text for split in results.splits for text in size_note(results.columns, split)]
     made = Paragraph(" ".join(filter(None, words)), "small")
     return section("sweep", "result", Bullets(leads, "verdict"), *grids, made)
+
+
+def _seeds_apart(results: Results) -> bool:
+    """Whether any row has other seeds in some columns."""
+    found = [column.comparison for column in results.columns if column.comparison is not None]
+    seeds: dict[str, set[tuple[int, ...]]] = {}
+    for method in (method for comparison in found for method in comparison.methods):
+        seeds.setdefault(method.name, set()).add(method.seeds)
+    return any(len(of_row) > 1 for of_row in seeds.values())
 
 
 def best_words(tables: Sequence[Table], columns: Sequence[Column]) -> list[str]:
