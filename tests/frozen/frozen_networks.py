@@ -20,7 +20,7 @@ def losses(_):
         for step, logs in enumerate(three_steps(name), 1):
             shown = " ".join(f"{key}={fraction(value, TOLERANCE)}" for key, value in logs.items())
             lines.append(f"{name}\t{step}\t{shown}")
-    return {"losses.r5.txt": joined(lines)}
+    return {"losses.r3.txt": joined(lines)}
 
 
 def runs(parent):
@@ -28,7 +28,7 @@ def runs(parent):
     found = {}
     for name, mapping in mappings(parent).items():
         folder = medldr.train(mapping, (), parent / "runs" / name).folder
-        found[f"{name}.r5.txt"] = joined(_run_lines(folder))
+        found[f"{name}.r3.txt"] = joined(_run_lines(folder))
     return found
 
 

@@ -7,10 +7,10 @@ import re
 
 import numpy as np
 
-TOLERANCES = {".r5.txt": 1e-5, ".r9.txt": 1e-9}
+TOLERANCES = {".r3.txt": 1e-3, ".r5.txt": 1e-5, ".r9.txt": 1e-9}
 """Endings of files whose fractions may differ by so much, relative; all others are equal."""
 FRACTION = re.compile(r"-?\d+(?:\.\d+(?:e[+-]?\d+)?|e[+-]?\d+)")
-DIGITS = {1e-5: 9, 1e-9: 13}
+DIGITS = {1e-3: 9, 1e-5: 9, 1e-9: 13}
 MOST = 12
 """Numbers of a list that are written; a longer one is summarised."""
 
