@@ -5,6 +5,8 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from scipy.special import expit, logit
 
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.sweep.csv_lines import FIELDS, csv_fields, csv_lines
@@ -104,3 +106,32 @@ def test_pairs_and_published_numbers_have_their_own_fields(whole, table):
 def test_the_flat_table_names_nobody(text):
     assert "DOE_JANE" not in text
     assert "MRN-" not in text
+
+
+def test_sources_of_the_variance_add_up_and_have_intervals_of_their_own(whole, table):
+    """Written out in NumPy and SciPy, on the logit scale: these networks, and these patients."""
+    (column,) = (c for c in whole.results.columns if c.name == "OCT")
+    lines = table[(table["row"] == "erm") & (table["metric"] == "accuracy") & table["class"].isna()]
+    line = lines[(lines["column"] == "octmnist") & (lines["split"] == "test")].iloc[0]
+    score = column.comparison.score("test", "accuracy", line["title"])
+    variance, k = score.estimate.variance, score.runs
+    assert k > 1
+    assert line["var_units"] + line["var_seeds"] == pytest.approx(variance.total, rel=1e-12)
+    between = np.var(score.values, ddof=1) / k
+    assert line["var_seeds"] == pytest.approx(max(0, between - line["var_run_unit"]), rel=1e-9)
+    mean = np.mean(score.values)
+    for name, part, df in (
+        ("these_seeds", line["var_units"], variance.units[0].df),
+        ("these_patients", between, k - 1),
+    ):
+        half = stats.t(df).ppf(0.975) * part**0.5 / (mean * (1 - mean))
+        ends = expit(logit(mean) + half * np.array([-1, 1]))
+        assert [line[f"low_{name}"], line[f"high_{name}"]] == pytest.approx(ends, rel=1e-9)
+
+
+def test_a_single_network_has_no_sources_of_a_variance(sweep):
+    results = sweep_page(sweep({"erm": 1.0}, ("octmnist",), n=40, seeds=(0,))).results
+    lines = pd.read_csv(io.StringIO(csv_text(csv_fields(results), csv_lines(results))))
+    found = lines[(lines["kind"] == "result") & (lines["metric"] == "accuracy")]
+    assert found["low"].notna().all()
+    assert found[["var_units", "low_these_seeds", "low_these_patients"]].isna().all(axis=None)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from medldr.config.method import augmentation_id
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Score
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.inference import inferred
 from medldr.folders.run_record import what_ran
+from medldr.metrics import metric_facts
 from medldr.reporting.published.match import beside
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.results.comparisons import Column
@@ -22,7 +26,9 @@ Line: TypeAlias = dict[str, Any]
 
 FIELDS = (
     "kind", "column", "split", "domain", "class", "metric", "row", "status", "runs", "planned",
-    "mean", "sd", "low", "high", "reason", "compared_with", "difference", "difference_low",
+    "mean", "sd", "low", "high", "reason", "var_units", "var_seeds", "var_run_unit",
+    "low_these_seeds", "high_these_seeds", "low_these_patients", "high_these_patients",
+    "compared_with", "difference", "difference_low",
     "difference_high", "p", "p_holm", "published", "published_source", "published_protocol",
     "protocol", "same_protocol", "oracle", "control", "title", "column_title", "rule",
     "augmentation", "published_augmentation", "images", "groups", "medldr_version", "git", "torch",
@@ -36,6 +42,13 @@ selection rule besides the one that runs report, which ``rule`` names in the oth
 what ran, several values where runs of a row differ. ``row``
 and ``column`` are the names of the sweep file, the titles what tables print. An empty number is
 undefined, and ``reason`` says why; ``published`` is the first number that tables show next to ours.
+
+A mean over several seeds also has the sources of its variance, which is ``var_units`` (which
+patients, else images, were tested) plus ``var_seeds`` (which seeds were trained, never below 0);
+``var_run_unit``, the noise of one network on one patient, is within ``var_units``. ``low`` and
+``high`` are for other patients and other seeds. ``low_these_seeds`` and ``high_these_seeds`` are for
+these very networks on other patients, ``low_these_patients`` and ``high_these_patients`` for other
+seeds on these very patients.
 """
 
 
@@ -76,6 +89,7 @@ def _held_out(found: HeldOut, metric: str) -> Iterator[Line]:
             if total is not None:
                 numbers = {"runs": total.n, "mean": total.mean, "sd": total.sd, "se": total.se}
                 ends = {"low": total.low, "high": total.high}
+                ends |= _sources(total, metric)
                 yield {**head, "split": target, "domain": "mean", **numbers, **ends}
 
 
@@ -178,7 +192,25 @@ def _place(score: Score) -> Line:
     """What a score is of, and its numbers."""
     of = {key: getattr(score, key) for key in ("split", "domain", "metric", "runs")}
     numbers = ("mean", "sd", "low", "high", "reason")
-    return {**of, **{key: getattr(score.estimate, key) for key in numbers}}
+    found = {key: getattr(score.estimate, key) for key in numbers}
+    return {**of, **found, **_sources(score.estimate, score.metric)}
+
+
+def _sources(found: Estimate, metric: str) -> Line:
+    """Where the variance of a mean over seeds comes from, and the interval of each source alone."""
+    whole = found.variance
+    if found.mean is None or whole is None or not whole.seeds:
+        return {}
+    units = sum(source.variance for source in whole.units)
+    line = {"var_units": units, "var_seeds": whole.of_seeds, "var_run_unit": whole.noise}
+    alone = {
+        "these_seeds": replace(whole, seeds=(), noise=0.0),
+        "these_patients": replace(whole, units=(), noise=0.0),
+    }
+    for name, variance in alone.items():
+        ends = inferred(found.mean, variance, metric_facts(metric))
+        line |= {f"low_{name}": ends.low, f"high_{name}": ends.high}
+    return line
 
 
 def _of_class(score: Score) -> Line:
