@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
@@ -13,10 +14,13 @@ from medldr.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from medldr.evaluation.intervals.planning import Design
+    from medldr.evaluation.comparison.pilot import Pilot
+    from medldr.evaluation.intervals.planning import Design, PlannedMetric
 
 SEEDS: Final = (2, 3, 5, 10)
 FEWEST: Final = 10
+DEFAULTS: Final = {"prevalence": 0.5, "images": 1.0, "icc": 0.5, "seed_sd": 1.0, "correlation": 0.5}
+"""What is assumed where neither an option nor a pilot says it; ``seed_sd`` in percentage points."""
 
 
 def plan(
@@ -31,30 +35,48 @@ def plan(
         float | None, typer.Option(help="Share of positive images; for --auc; unset: 0.5.")
     ] = None,
     seeds: Annotated[int, typer.Option(help="Networks trained per method.")] = 3,
-    images: Annotated[int, typer.Option(help="Images per patient.")] = 1,
+    images: Annotated[
+        float | None, typer.Option(help="Images per patient, on average.", show_default="1")
+    ] = None,
     icc: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="Intraclass correlation: how much errors on images of one patient resemble each "
-            "other, from 0 (independent) to 1 (copies)."
+            "other, from 0 (independent) to 1 (copies).",
+            show_default="0.5",
         ),
-    ] = 0.5,
+    ] = None,
     seed_sd: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="SD between seeds in percentage points (for --auc: hundredths). Default: the "
             "median of the SDs that the LatentDR paper prints for held-out domains, where they "
-            "range from 0.2 to 3.6; WILDS prints 6 to 8 for Camelyon17."
+            "range from 0.2 to 3.6; WILDS prints 6 to 8 for Camelyon17.",
+            show_default="1.0",
         ),
-    ] = 1.0,
+    ] = None,
     correlation: Annotated[
-        float,
+        float | None,
         typer.Option(
             help="Correlation of the errors of two methods' networks on the same images (0 and 1 "
-            "for right and wrong), from the predictions.csv of a pilot study. Default: our choice; "
-            "two seeds of ERM on the rib phantom had 0.25."
+            "for right and wrong). Default: our choice; two seeds of ERM on the rib phantom had "
+            "0.25.",
+            show_default="0.5",
         ),
-    ] = 0.5,
+    ] = None,
+    pilot: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Finished runs of a pilot study, best of two methods with three seeds each. From "
+            "their test split come the expected accuracy or AUC, --images, --icc, --prevalence, "
+            "--seed-sd and --correlation, unless given.",
+            metavar="RUN RUN ...",
+        ),
+    ] = None,
+    more: Annotated[
+        list[Path] | None,
+        typer.Argument(help="Further runs of the pilot.", metavar="", show_default=False),
+    ] = None,
 ) -> None:
     """Plan a study: widths of 95% CIs, and the difference between two methods it can detect.
 
@@ -63,69 +85,98 @@ def plan(
     """
     from medldr.reporting.writers.terminal import console
 
-    study = design(
-        patients, accuracy, auc, prevalence, seeds, images, icc, seed_sd, correlation
-    )  # fmt: skip
+    if more and not pilot:
+        raise InputError(f"{more[0]} is no option: put --pilot before the runs of a pilot study")
+    if accuracy is not None and auc is not None:
+        raise InputError("give either --accuracy or --auc, the value that you expect")
+    asked: PlannedMetric | None = None
+    if (auc, accuracy) != (None, None):
+        asked = "accuracy" if auc is None else "auc"
+    known = None
+    if pilot:
+        from medldr.evaluation.comparison.pilot import read_pilot
+
+        known = read_pilot([*pilot, *(more or ())], asked)
+    stated = {"value": auc if accuracy is None else accuracy / 100, "prevalence": prevalence,
+              "images": images, "icc": icc, "seed_sd": seed_sd, "correlation": correlation}  # fmt: skip
+    study, sources = design(patients, seeds, asked, stated, known)
     out = console()
     out.print(table(study))
-    for line in (*sentences(study), *assumptions(study)):
+    for line in (*sentences(study), *assumptions(study, sources)):
         out.print(line, highlight=False, markup=False)
 
 
 def design(
     patients: int,
-    accuracy: float | None,
-    auc: float | None,
-    prevalence: float | None,
     seeds: int,
-    images: int,
-    icc: float,
-    seed_sd: float,
-    correlation: float,
-) -> Design:
-    """The study that the options describe.
+    asked: PlannedMetric | None,
+    stated: Mapping[str, float | None],
+    pilot: Pilot | None = None,
+) -> tuple[Design, Mapping[str, str]]:
+    """The study that options and a pilot describe.
+
+    Args:
+        patients: Patients in the test set.
+        seeds: Networks trained per method.
+        asked: The metric whose value an option states.
+        stated: What options state, as they take it; ``value`` as a fraction. It wins over the pilot.
+        pilot: What a pilot study tells.
+
+    Returns:
+        The study, and where each number comes from; nothing without a pilot.
 
     Raises:
-        InputError: If an option has a value that no study can have; names the option.
+        InputError: If a number has a value that no study can have; names the option.
     """
     from medldr.evaluation.intervals.planning import Design
 
-    if (accuracy is None) == (auc is None):
-        raise InputError("give either --accuracy or --auc, the value that you expect")
-    if prevalence is not None and auc is None:
+    metric = asked if pilot is None else pilot.metric
+    if metric is None:
+        raise InputError(
+            "give either --accuracy or --auc, the value that you expect, or runs of a --pilot"
+        )
+    if stated["prevalence"] is not None and metric != "auc":
         raise InputError("--prevalence is only for --auc: remove it, or give --auc")
-    share = 0.5 if prevalence is None else prevalence
-    for option, fine, wanted in (
-        ("--patients", patients >= FEWEST, f"at least {FEWEST}"),
-        ("--images", images >= 1, "at least 1"),
-        ("--seeds", 1 <= seeds <= 1000, "from 1 to 1000"),
-        ("--icc", 0 <= icc <= 1, "from 0 to 1"),
-        ("--accuracy", accuracy is None or 1 < accuracy < 100, "a percentage, for example 80"),
-        ("--auc", auc is None or 0.5 <= auc < 1, "at least 0.5 and below 1"),
-        ("--prevalence", 0 < share < 1, "above 0 and below 1"),
-        ("--seed-sd", 0 <= seed_sd < 50, "from 0 to 50 percentage points"),
-        ("--correlation", 0 <= correlation < 1, "at least 0 and below 1"),
-    ):
+    found = {} if pilot is None else pilot.numbers
+    n, sources = dict[str, float](), dict[str, str]()
+    for name, number in stated.items():
+        known, source = found.get(name, (None, ""))
+        if number is not None:
+            n[name], sources[name] = number, "as given"
+        elif known is not None:
+            n[name], sources[name] = known, source
+        else:
+            n[name], sources[name] = DEFAULTS[name], f"by default: {source}"
+    for option, name, fine, wanted in (
+        ("--patients", "", patients >= FEWEST, f"at least {FEWEST}"),
+        ("--images", "images", n["images"] >= 1, "at least 1"),
+        ("--seeds", "", 1 <= seeds <= 1000, "from 1 to 1000"),
+        ("--icc", "icc", 0 <= n["icc"] <= 1, "from 0 to 1"),
+        ("--accuracy", "value", metric == "auc" or 0.01 < n["value"] < 1,
+         "a percentage, for example 80"),
+        ("--auc", "value", metric == "accuracy" or 0.5 <= n["value"] < 1,
+         "at least 0.5 and below 1"),
+        ("--prevalence", "prevalence", 0 < n["prevalence"] < 1, "above 0 and below 1"),
+        ("--seed-sd", "seed_sd", 0 <= n["seed_sd"] < 50, "from 0 to 50 percentage points"),
+        ("--correlation", "correlation", 0 <= n["correlation"] < 1, "at least 0 and below 1"),
+    ):  # fmt: skip
         if not fine:
-            raise InputError(f"{option} should be {wanted}")
+            of_pilot = name in found and stated[name] is None
+            hint = f"; the pilot has {n[name]:.3g}, so give another" if of_pilot else ""
+            raise InputError(f"{option} should be {wanted}{hint}")
+    within = None if pilot is None or stated["correlation"] is not None else pilot.within
     study = Design(
-        patients,
-        images,
-        icc,
-        seeds,
-        "accuracy" if auc is None else "auc",
-        auc if accuracy is None else accuracy / 100,  # type: ignore[arg-type]
-        share,
-        seed_sd / 100,
-        correlation,
-    )
+        patients, n["images"], n["icc"], seeds, metric, n["value"], n["prevalence"],
+        n["seed_sd"] / 100, n["correlation"], within,
+    )  # fmt: skip
+    share = study.prevalence
     rarer = min(share, 1 - share) * replace(study, patients=patients // 2).effective
-    if auc is not None and rarer < 2:
+    if metric == "auc" and rarer < 2:
         raise InputError(
             f"--prevalence {share:g} leaves half of --patients {patients} with fewer than 2 images "
             "of the rarer class, too few for an AUC. Plan with more patients"
         )
-    return study
+    return study, {} if pilot is None else sources
 
 
 def table(study: Design) -> Table:
@@ -186,16 +237,32 @@ def sentences(study: Design) -> Sequence[str]:
     return lines
 
 
-def assumptions(study: Design) -> Sequence[str]:
-    """What the numbers rest on."""
-    points = 100 * study.seed_sd
-    spread = f"{points:g} percentage points" if study.metric == "accuracy" else f"{points / 100:g}"
-    lines = [f"SD between seeds {spread}", f"correlation of two methods {study.correlation:g}"]
+def assumptions(study: Design, sources: Mapping[str, str]) -> Sequence[str]:
+    """What the numbers rest on, and with a pilot where each comes from."""
+
+    def said(text: str, name: str) -> str:
+        return f"{text} ({sources[name]})" if sources else text
+
+    points, accuracy = 100 * study.seed_sd, study.metric == "accuracy"
+    spread = f"{_short(points)} percentage points" if accuracy else f"{round(study.seed_sd, 4):g}"
+    lines = [
+        said(f"SD between seeds {spread}", "seed_sd"),
+        said(f"correlation of two methods {_short(study.correlation)}", "correlation"),
+    ]
+    if sources:
+        lines.insert(0, said("expected " + ("accuracy" if accuracy else "AUC"), "value"))
+    if study.within is not None:
+        lines.append(said(f"of two seeds of one method {_short(study.within)}", "correlation"))
     if study.images > 1:
-        lines.append(
-            f"{study.images} images per patient with intraclass correlation {study.icc:g}, worth "
-            f"{study.effective:,.0f} independent images"
-        )
+        images = said(f"{_short(study.images)} images per patient", "images")
+        alike = said(f"intraclass correlation {_short(study.icc)}", "icc")
+        lines.append(f"{images} with {alike}, worth {study.effective:,.0f} independent images")
+    elif sources:
+        lines.append(said("one image per patient", "images"))
     if study.metric == "auc":
-        lines.append(f"prevalence {study.prevalence:g}")
+        lines.append(said(f"prevalence {_short(study.prevalence)}", "prevalence"))
     return [f"Assumed: {'; '.join(lines)}."]
+
+
+def _short(number: float) -> str:
+    return f"{round(number, 3):g}"

@@ -27,7 +27,7 @@ Source:
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -36,6 +36,7 @@ from medldr.evaluation.intervals.estimate import Source, Variance
 from medldr.evaluation.intervals.inference import of_seeds
 from medldr.evaluation.metrics.sums import Array
 
+PlannedMetric: TypeAlias = Literal["accuracy", "auc"]
 POWER: Final = 0.8
 ALPHA: Final = 1 - LEVEL
 SAME_METHOD: Final = 0.08
@@ -50,7 +51,7 @@ class Design:
 
     Attributes:
         patients: Patients in the test set.
-        images: Images per patient.
+        images: Images per patient, on average.
         icc: Intraclass correlation: how much errors on images of one patient resemble each other.
         seeds: Networks trained per method.
         metric: ``accuracy`` or ``auc``.
@@ -58,17 +59,19 @@ class Design:
         prevalence: Share of positive images; only for the AUC.
         seed_sd: Standard deviation of the true value between seeds, a fraction.
         correlation: Of the errors of two methods' networks on the same images.
+        within: Of the errors of two networks of one method; None: a little more than that.
     """
 
     patients: int
-    images: int
+    images: float
     icc: float
     seeds: int
-    metric: Literal["accuracy", "auc"]
+    metric: PlannedMetric
     value: float
     prevalence: float
     seed_sd: float
     correlation: float
+    within: float | None = None
 
     @property
     def effective(self) -> float:
@@ -174,7 +177,9 @@ def of_difference(design: Design) -> Variance:
 def _of_method(design: Design) -> tuple[float, float, float]:
     """Of a mean over seeds: variance from units, that from seeds, noise that is in both."""
     alone, k = network_variance(design), design.seeds
-    within = design.correlation + SAME_METHOD * (1 - design.correlation)
+    within = design.within
+    if within is None:
+        within = design.correlation + SAME_METHOD * (1 - design.correlation)
     noise = alone * (1 - within) / k
     seeds = design.seed_sd**2 / k + noise
     return alone * (1 + (k - 1) * within) / k, seeds, noise
