@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 SEEDS: Final = (2, 3, 5, 10)
 FEWEST: Final = 10
-DEFAULTS: Final = {"prevalence": 0.5, "images": 1.0, "icc": 0.5, "seed_sd": 1.0, "correlation": 0.5}
-"""What is assumed where neither an option nor a pilot says it; ``seed_sd`` in percentage points."""
+DEFAULTS: Final = {
+    "--prevalence": 0.5, "--images": 1.0, "--icc": 0.5, "--seed-sd": 1.0, "--correlation": 0.5,
+}  # fmt: skip
+"""What is assumed where neither an option nor a pilot says it."""
 
 
 def plan(
@@ -36,32 +38,29 @@ def plan(
     ] = None,
     seeds: Annotated[int, typer.Option(help="Networks trained per method.")] = 3,
     images: Annotated[
-        float | None, typer.Option(help="Images per patient, on average.", show_default="1")
+        float | None, typer.Option(help="Images per patient, on average; unset: 1.")
     ] = None,
     icc: Annotated[
         float | None,
         typer.Option(
             help="Intraclass correlation: how much errors on images of one patient resemble each "
-            "other, from 0 (independent) to 1 (copies).",
-            show_default="0.5",
+            "other, from 0 (independent) to 1 (copies); unset: 0.5."
         ),
     ] = None,
     seed_sd: Annotated[
         float | None,
         typer.Option(
-            help="SD between seeds in percentage points (for --auc: hundredths). Default: the "
+            help="SD between seeds in percentage points (for --auc: hundredths). Unset: 1, the "
             "median of the SDs that the LatentDR paper prints for held-out domains, where they "
-            "range from 0.2 to 3.6; WILDS prints 6 to 8 for Camelyon17.",
-            show_default="1.0",
+            "range from 0.2 to 3.6; WILDS prints 6 to 8 for Camelyon17."
         ),
     ] = None,
     correlation: Annotated[
         float | None,
         typer.Option(
             help="Correlation of the errors of two methods' networks on the same images (0 and 1 "
-            "for right and wrong). Default: our choice; two seeds of ERM on the rib phantom had "
-            "0.25.",
-            show_default="0.5",
+            "for right and wrong). Unset: 0.5, our choice; two seeds of ERM on the rib phantom had "
+            "0.25."
         ),
     ] = None,
     pilot: Annotated[
@@ -87,19 +86,17 @@ def plan(
 
     if more and not pilot:
         raise InputError(f"{more[0]} is no option: put --pilot before the runs of a pilot study")
-    if accuracy is not None and auc is not None:
-        raise InputError("give either --accuracy or --auc, the value that you expect")
-    asked: PlannedMetric | None = None
-    if (auc, accuracy) != (None, None):
-        asked = "accuracy" if auc is None else "auc"
+    if (accuracy is not None and auc is not None) or not (accuracy or auc or pilot):
+        raise InputError("give either --accuracy or --auc, what you expect, or a --pilot")
     known = None
     if pilot:
         from medldr.evaluation.comparison.pilot import read_pilot
 
-        known = read_pilot([*pilot, *(more or ())], asked)
-    stated = {"value": auc if accuracy is None else accuracy / 100, "prevalence": prevalence,
-              "images": images, "icc": icc, "seed_sd": seed_sd, "correlation": correlation}  # fmt: skip
-    study, sources = design(patients, seeds, asked, stated, known)
+        metric: PlannedMetric | None = "auc" if auc else "accuracy" if accuracy else None
+        known = read_pilot([*pilot, *(more or ())], metric)
+    given = (accuracy, auc, prevalence, images, icc, seed_sd, correlation)
+    stated = dict(zip(("--accuracy", "--auc", *DEFAULTS), given, strict=True))
+    study, sources = design(patients, seeds, stated, known)
     out = console()
     out.print(table(study))
     for line in (*sentences(study), *assumptions(study, sources)):
@@ -107,76 +104,63 @@ def plan(
 
 
 def design(
-    patients: int,
-    seeds: int,
-    asked: PlannedMetric | None,
-    stated: Mapping[str, float | None],
-    pilot: Pilot | None = None,
+    patients: int, seeds: int, stated: Mapping[str, float | None], pilot: Pilot | None = None
 ) -> tuple[Design, Mapping[str, str]]:
     """The study that options and a pilot describe.
 
     Args:
         patients: Patients in the test set.
         seeds: Networks trained per method.
-        asked: The metric whose value an option states.
-        stated: What options state, as they take it; ``value`` as a fraction. It wins over the pilot.
-        pilot: What a pilot study tells.
+        stated: What the other options state, by their names; it wins over the pilot.
+        pilot: What a pilot study tells; None: either accuracy or AUC is stated.
 
     Returns:
-        The study, and where each number comes from; nothing without a pilot.
+        The study, and with a pilot where the number of each option comes from.
 
     Raises:
-        InputError: If a number has a value that no study can have; names the option.
+        InputError: If an option has a value that no study can have; names the option.
     """
     from medldr.evaluation.intervals.planning import Design
 
-    metric = asked if pilot is None else pilot.metric
-    if metric is None:
-        raise InputError(
-            "give either --accuracy or --auc, the value that you expect, or runs of a --pilot"
-        )
-    if stated["prevalence"] is not None and metric != "auc":
-        raise InputError("--prevalence is only for --auc: remove it, or give --auc")
-    found = {} if pilot is None else pilot.numbers
-    n, sources = dict[str, float](), dict[str, str]()
+    n, sources, found = dict[str, float](), dict[str, str](), pilot.numbers if pilot else {}
     for name, number in stated.items():
         known, source = found.get(name, (None, ""))
         if number is not None:
             n[name], sources[name] = number, "as given"
         elif known is not None:
             n[name], sources[name] = known, source
-        else:
+        elif name in DEFAULTS:
             n[name], sources[name] = DEFAULTS[name], f"by default: {source}"
-    for option, name, fine, wanted in (
-        ("--patients", "", patients >= FEWEST, f"at least {FEWEST}"),
-        ("--images", "images", n["images"] >= 1, "at least 1"),
-        ("--seeds", "", 1 <= seeds <= 1000, "from 1 to 1000"),
-        ("--icc", "icc", 0 <= n["icc"] <= 1, "from 0 to 1"),
-        ("--accuracy", "value", metric == "auc" or 0.01 < n["value"] < 1,
-         "a percentage, for example 80"),
-        ("--auc", "value", metric == "accuracy" or 0.5 <= n["value"] < 1,
-         "at least 0.5 and below 1"),
-        ("--prevalence", "prevalence", 0 < n["prevalence"] < 1, "above 0 and below 1"),
-        ("--seed-sd", "seed_sd", 0 <= n["seed_sd"] < 50, "from 0 to 50 percentage points"),
-        ("--correlation", "correlation", 0 <= n["correlation"] < 1, "at least 0 and below 1"),
-    ):  # fmt: skip
+    if stated["--prevalence"] is not None and "--auc" not in n:
+        raise InputError("--prevalence is only for --auc: remove it, or give --auc")
+    for option, fine, wanted in (
+        ("--patients", patients >= FEWEST, f"at least {FEWEST}"),
+        ("--images", n["--images"] >= 1, "at least 1"),
+        ("--seeds", 1 <= seeds <= 1000, "from 1 to 1000"),
+        ("--icc", 0 <= n["--icc"] <= 1, "from 0 to 1"),
+        ("--accuracy", 1 < n.get("--accuracy", 50) < 100, "a percentage, for example 80"),
+        ("--auc", 0.5 <= n.get("--auc", 0.5) < 1, "at least 0.5 and below 1"),
+        ("--prevalence", 0 < n["--prevalence"] < 1, "above 0 and below 1"),
+        ("--seed-sd", 0 <= n["--seed-sd"] < 50, "from 0 to 50 percentage points"),
+        ("--correlation", 0 <= n["--correlation"] < 1, "at least 0 and below 1"),
+    ):
         if not fine:
-            of_pilot = name in found and stated[name] is None
-            hint = f"; the pilot has {n[name]:.3g}, so give another" if of_pilot else ""
+            of_pilot = option in found and stated[option] is None
+            hint = f"; the pilot has {n[option]:.3g}, so give another" if of_pilot else ""
             raise InputError(f"{option} should be {wanted}{hint}")
-    within = None if pilot is None or stated["correlation"] is not None else pilot.within
+    share, auc = n["--prevalence"], n.get("--auc")
     study = Design(
-        patients, n["images"], n["icc"], seeds, metric, n["value"], n["prevalence"],
-        n["seed_sd"] / 100, n["correlation"], within,
+        patients, n["--images"], n["--icc"], seeds, "accuracy" if auc is None else "auc",
+        n["--accuracy"] / 100 if auc is None else auc, share, n["--seed-sd"] / 100,
+        n["--correlation"], pilot.within if pilot and stated["--correlation"] is None else None,
     )  # fmt: skip
-    share = study.prevalence
     rarer = min(share, 1 - share) * replace(study, patients=patients // 2).effective
-    if metric == "auc" and rarer < 2:
+    if auc is not None and rarer < 2:
         raise InputError(
             f"--prevalence {share:g} leaves half of --patients {patients} with fewer than 2 images "
             "of the rarer class, too few for an AUC. Plan with more patients"
         )
-    return study, {} if pilot is None else sources
+    return study, sources if pilot else {}
 
 
 def table(study: Design) -> Table:
@@ -243,24 +227,26 @@ def assumptions(study: Design, sources: Mapping[str, str]) -> Sequence[str]:
     def said(text: str, name: str) -> str:
         return f"{text} ({sources[name]})" if sources else text
 
-    points, accuracy = 100 * study.seed_sd, study.metric == "accuracy"
-    spread = f"{_short(points)} percentage points" if accuracy else f"{round(study.seed_sd, 4):g}"
-    lines = [
-        said(f"SD between seeds {spread}", "seed_sd"),
-        said(f"correlation of two methods {_short(study.correlation)}", "correlation"),
+    points = _short(100 * study.seed_sd)
+    spread = f"{points} percentage points" if study.metric == "accuracy" else f"{study.seed_sd:.2g}"
+    agree = "" if study.within is None else f", of seeds of one {_short(study.within)}"
+    lines = (
+        [said(f"expected {study.metric.replace('auc', 'AUC')}", f"--{study.metric}")]
+        if sources
+        else []
+    )
+    lines += [
+        said(f"SD between seeds {spread}", "--seed-sd"),
+        said(f"correlation of two methods {_short(study.correlation)}{agree}", "--correlation"),
     ]
-    if sources:
-        lines.insert(0, said("expected " + ("accuracy" if accuracy else "AUC"), "value"))
-    if study.within is not None:
-        lines.append(said(f"of two seeds of one method {_short(study.within)}", "correlation"))
     if study.images > 1:
-        images = said(f"{_short(study.images)} images per patient", "images")
-        alike = said(f"intraclass correlation {_short(study.icc)}", "icc")
+        images = said(f"{_short(study.images)} images per patient", "--images")
+        alike = said(f"intraclass correlation {_short(study.icc)}", "--icc")
         lines.append(f"{images} with {alike}, worth {study.effective:,.0f} independent images")
     elif sources:
-        lines.append(said("one image per patient", "images"))
+        lines.append(said("one image per patient", "--images"))
     if study.metric == "auc":
-        lines.append(said(f"prevalence {_short(study.prevalence)}", "prevalence"))
+        lines.append(said(f"prevalence {_short(study.prevalence)}", "--prevalence"))
     return [f"Assumed: {'; '.join(lines)}."]
 
 

@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ from medldr.evaluation.intervals.inference import Scores, of_difference, of_mean
 from medldr.evaluation.intervals.planning import SAME_METHOD, PlannedMetric
 from medldr.evaluation.metrics.counts import decide
 from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.primary import primary_of
 
 SPLIT = "test"
 CURE = "Leave --pilot out and give its numbers as options"
@@ -77,34 +78,30 @@ def components(scores: Sequence[Scores], units: int) -> Components:
         >>> exact = Scores(mean[:, 0], mean + (answers - mean) / 6**0.5)  # as of infinite draws
         >>> found = components([exact], 6)
         >>> round(found.network, 4), round(found.within, 4), found.seed_sd
-        (0.0481, 0.2308, 0.0)
+        (0.0463, 0.32, 0.0)
     """
     alone = [_known(of_mean(each, units)) for each in scores]
-    counts = [len(each.values) for each in scores]
-    own = [one.units[0].variance for one in alone]
-    networks = [
-        unit + (k - 1) * one.noise for unit, k, one in zip(own, counts, alone, strict=True)
-    ]
-    network = float(np.mean(networks))
+    k = np.array([len(each.values) for each in scores])
+    own = np.array([one.units[0].variance for one in alone])
+    noise = np.array([one.noise for one in alone])
+    spread = np.array([sum(source.variance for source in one.seeds) for one in alone])
+    networks, several = own + (k - 1) * noise, k > 1
+    network = float(networks.mean())
     if network <= 0:
         raise InputError(f"every bootstrap draw gives the same number. {CURE}")
     within = between = seed_sd = None
-    several = [m for m, one in enumerate(alone) if one.seeds]
-    if several:
-        shared = sum(own[m] - alone[m].noise for m in several)
-        within = shared / sum(networks[m] for m in several)
-        spread = sum(
-            (counts[m] - 1) * counts[m] * (alone[m].seeds[0].variance - alone[m].noise)
-            for m in several
-        )
-        seed_sd = max(0.0, spread / sum(counts[m] - 1 for m in several)) ** 0.5
-    pairs = list(combinations(range(len(scores)), 2))
-    if pairs:
-        apart = [
-            own[m] + own[n] - _known(of_difference(scores[m], scores[n], units)).units[0].variance
-            for m, n in pairs
+    if several.any():
+        within = float((own - noise)[several].sum() / networks[several].sum())
+        true = float(((k - 1) * k * (spread - noise)).sum() / (k - 1).sum())
+        seed_sd = max(0.0, true) ** 0.5
+    if len(scores) > 1:
+        shared = [
+            one + other - _known(of_difference(*pair, units)).units[0].variance
+            for (one, other), pair in zip(
+                combinations(own, 2), combinations(scores, 2), strict=True
+            )
         ]
-        between = float(np.mean(apart)) / 2 / network
+        between = float(np.mean(shared)) / 2 / network
     return Components(network, within, between, seed_sd)
 
 
@@ -112,7 +109,7 @@ def intraclass(errors: Array, units: NDArray[np.int64]) -> float:
     """How much errors on images of one patient resemble each other, from 0 to 1.
 
     Args:
-        errors: ``(runs, N)`` of 0 and 1, at least one of each.
+        errors: ``(runs, N)`` of 0 and 1; not all the same in every run.
         units: ``(N,)`` number of each image's patient, from 0; at least two, of whom one has
             several images.
 
@@ -133,13 +130,11 @@ class Pilot(NamedTuple):
     """What a pilot tells.
 
     Attributes:
-        metric: What it was read for.
-        numbers: Each as `medldr plan` takes it, or None, and where it comes from or why it is not
-            known: by the name of the option, and ``value`` for that of the metric.
+        numbers: By the option of `medldr plan` that takes it, or None, and where it comes from or
+            why it is not known.
         within: Correlation of two networks of one method, beside that of two methods.
     """
 
-    metric: PlannedMetric
     numbers: dict[str, tuple[float | None, str]]
     within: float | None
 
@@ -149,31 +144,26 @@ def read_pilot(folders: Sequence[Path], metric: PlannedMetric | None) -> Pilot:
 
     Args:
         folders: Their folders.
-        metric: The metric of the plan; None: accuracy.
+        metric: The metric of the plan; None: the AUC where all runs have it as
+            ``evaluation.primary``, else accuracy.
 
     Raises:
         InputError: If a run has no result, they are not of one data set, or tell nothing.
     """
-    runs = [_finished(folder) for folder in folders]
-    names = {run.facts.data.name: run.name for run in runs}
-    if len(names) > 1:
-        (one, first), (other, second), *_ = names.items()
-        raise InputError(
-            f"--pilot: {first} is of the data set {one} and {second} of {other}. Give runs of one "
-            "data set, that which resembles the planned study most"
-        )
-    metric = metric or "accuracy"
     try:
+        runs = [_finished(folder) for folder in folders]
+        names = {run.facts.data.name: run.name for run in runs}
+        if len(names) > 1:
+            listed = " and ".join(f"{run} is of {data}" for data, run in names.items())
+            raise InputError(f"{listed}. Give runs of one data set, that of the planned study")
         same_task(runs)
-        compared = methods(runs)
+        compared, task = methods(runs), runs[0].evaluation.task
+        primary = primary_of(run.evaluation for run in runs)
+        metric = metric or ("auc" if primary == "auc" else "accuracy")
+        if task == "multi-label" or (metric == "auc" and task != "binary"):
+            raise InputError(f"runs of a {task} task do not tell a planned {metric}. {CURE}")
         if absent := [run.name for run in runs if SPLIT not in run.predictions]:
             raise InputError(f"{absent[0]} has no {SPLIT} split. Give runs that were tested")
-        task = runs[0].evaluation.task
-        if task == "multi-label" or (metric == "auc" and task != "binary"):
-            raise InputError(
-                f"{'an AUC' if metric == 'auc' else 'an accuracy'} is not planned from runs of a "
-                f"{task} task. Give --accuracy, or plan one finding without --pilot"
-            )
         found = SplitComparison(SPLIT, compared, compared[0], Settings.of(runs[0], runs[1:]))
         return _read(found, compared, metric)
     except InputError as error:
@@ -189,53 +179,44 @@ def _known(variance: Variance | str) -> Variance:
 def _finished(folder: Path) -> Run:
     run = load_run(folder)
     if isinstance(run, str):
-        raise InputError(f"--pilot: {folder} has no result ({run}). Leave it out, or finish it")
+        raise InputError(f"{folder} has no result ({run}). Leave it out, or finish it")
     return run
 
 
 def _read(found: SplitComparison, compared: Sequence[MethodRuns], metric: PlannedMetric) -> Pilot:
-    unclear = [(method.name, found.reasons.get((method.name, metric))) for method in compared]
-    for name, reason in unclear:
-        if reason:
-            raise InputError(f"the {metric} of {name} is undefined: {reason}. {CURE}")
+    for method in compared:
+        if reason := found.reasons.get((method.name, metric)):
+            raise InputError(f"the {metric} of {method.name} is undefined: {reason}. {CURE}")
     scores = [found.scores[method.name, metric] for method in compared]
-    of_metric = components(scores, found.units(metric))
-    first, names = found.per_run[0], " and ".join(method.name for method in compared)
-    several = [method for method in compared if len(method.runs) > 1]
-    seeds = ", ".join(f"{len(method.runs)} seeds of {method.name}" for method in several)
+    _, within, between, seed_sd = components(scores, found.units(metric))
+    names = " and ".join(method.name for method in compared)
+    first, why = found.per_run[0], "the pilot has no patient with several images"
+    table, units, value = first.table, first.units, float(np.mean([each.mean for each in scores]))
     numbers: dict[str, tuple[float | None, str]] = {
-        "value": (float(np.mean([each.mean for each in scores])), f"of {names}"),
-        "seed_sd": (None, "no method of the pilot has two seeds"),
+        f"--{metric}": (value if metric == "auc" else 100 * value, f"of {names}"),
+        "--seed-sd": (None, "no method of the pilot has two seeds"),
+        "--correlation": (None, "the pilot is a single run"),
+        "--images": (1.0, why),
+        "--icc": (None, why),
     }
-    if of_metric.seed_sd is not None:
-        numbers["seed_sd"] = 100 * of_metric.seed_sd, seeds
-    within = of_metric.within
-    if of_metric.between is not None:
+    if seed_sd is not None:
+        seeds = (f"{len(m.runs)} seeds of {m.name}" for m in compared if len(m.runs) > 1)
+        numbers["--seed-sd"] = 100 * seed_sd, ", ".join(seeds)
+    if between is not None:
         # Networks of one method agree at least as much: less is chance.
-        between = max(0.0, of_metric.between)
+        between = max(0.0, between)
         within = None if within is None else max(within, between)
-        numbers["correlation"] = between, names
+        numbers["--correlation"] = between, names
     elif within is not None:
         # What `planning` takes networks of one method to have in common beyond those of two.
         other = max(0.0, (within - SAME_METHOD) / (1 - SAME_METHOD))
-        numbers["correlation"] = other, f"a little below {within:.2f}, that of seeds of {names}"
+        numbers["--correlation"] = other, f"a little below {within:.2f}, that of seeds of {names}"
         within = None
-    else:
-        numbers["correlation"] = None, "the pilot is a single run"
-    units, table = first.units, first.table
-    images = len(table) / units.count
-    why = "the pilot has no patient with several images"
-    if units.grouped and images > 1:
+    if units.grouped and len(table) > units.count:
         wrong = [decide(each.table.prob, table.task) != table.label for each in found.per_run]
-        errors = np.array([each for each in wrong if each.any() and not each.all()], np.float64)
         who = f"{units.count} patients of the pilot"
-        numbers["images"] = images, who
-        if len(errors):
-            numbers["icc"] = intraclass(errors, units.number), who
-    else:
-        numbers["images"] = 1.0, why
-    numbers.setdefault("icc", (None, why))
+        numbers["--images"] = len(table) / units.count, who
+        numbers["--icc"] = intraclass(np.array(wrong, np.float64), units.number), who
     if table.task == "binary":
-        share = float(first.shares[first.positive])
-        numbers["prevalence"] = share, f"{len(table)} images of the pilot"
-    return Pilot(metric, numbers, within)
+        numbers["--prevalence"] = float(first.shares[first.positive]), f"{len(table)} images"
+    return Pilot(numbers, within)

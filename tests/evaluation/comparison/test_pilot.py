@@ -14,7 +14,7 @@ from medldr.evaluation.intervals.planning import of_mean as planned_mean
 
 NEW = ("111101101110", "110111101111", "111101111010")
 REFERENCE = ("101101001110", "100101101100", "011101001110")
-NOTHING = dict.fromkeys((*DEFAULTS, "value"))
+NOTHING = dict.fromkeys(("--accuracy", "--auc", *DEFAULTS))
 
 
 def matrix(rows):
@@ -98,13 +98,14 @@ def predicted(skill, seed, task="multi-class", patients=60, images=4, name="test
     return predictions_of(task, label, prob, split=name, ids=ids, group=group)
 
 
-def write(run_folder, runs, name="rib", **more):
+def write(run_folder, runs, name="rib", config=None, **more):
     """Folders of a pilot: how many seeds of which method."""
     out = []
     for number, (label, seeds) in enumerate(runs.items()):
         for seed in range(seeds):
             tables = {"test": predicted(1.0 + 0.4 * number, 10 * number + seed, **more)}
             known = {"label": label, "identity": label, "seed": seed, "data": {"name": name}}
+            known["config"] = config or {}
             out.append(run_folder(f"{name}-{label}-{seed}", tables, draws=2000, **known))
     return out
 
@@ -116,7 +117,7 @@ def pilot_folders(kept_run_folder):
 
 def test_planning_the_pilot_itself_gives_the_variances_of_its_analysis(pilot_folders):
     pilot = read_pilot(pilot_folders, None)
-    study, _ = design(60, 3, None, NOTHING, pilot)
+    study, _ = design(60, 3, NOTHING, pilot)
     assert (study.images, study.metric) == (4, "accuracy")
     row = next(
         row
@@ -124,7 +125,7 @@ def test_planning_the_pilot_itself_gives_the_variances_of_its_analysis(pilot_fol
         if row["metric"] == "accuracy" and row["method"] == "latentdr"
     )
     planned, analysis = planned_difference(study), row["difference"]["variance"]
-    assert pilot.within > pilot.numbers["correlation"][0]  # else the analysis has the smaller I
+    assert pilot.within > pilot.numbers["--correlation"][0]  # else the analysis has the smaller I
     assert planned.units[0].variance == pytest.approx(analysis["units"][0][0], rel=0.05)
     assert planned.noise == pytest.approx(analysis["noise"], rel=0.05)
     of_seeds = max(0, analysis["seeds"][0][0] - analysis["noise"])
@@ -134,13 +135,13 @@ def test_planning_the_pilot_itself_gives_the_variances_of_its_analysis(pilot_fol
 
 def test_one_method_tells_how_much_two_methods_agree_at_most(pilot_folders):
     both, alone = read_pilot(pilot_folders, None), read_pilot(pilot_folders[:3], None)
-    correlation, source = alone.numbers["correlation"]
+    correlation, source = alone.numbers["--correlation"]
     within = correlation + SAME_METHOD * (1 - correlation)
     assert correlation < within
     assert f"{within:.2f}" in source
     assert alone.within is None
-    assert both.within >= both.numbers["correlation"][0]
-    study, _ = design(60, 3, None, NOTHING, alone)
+    assert both.within >= both.numbers["--correlation"][0]
+    study, _ = design(60, 3, NOTHING, alone)
     row = next(r for r in compare(pilot_folders[:3])["rows"] if r["metric"] == "accuracy")
     found = planned_mean(study)
     assert found.units[0].variance == pytest.approx(row["variance"]["units"][0][0], rel=0.05)
@@ -148,25 +149,33 @@ def test_one_method_tells_how_much_two_methods_agree_at_most(pilot_folders):
 
 def test_single_seeds_have_no_sd_and_single_runs_no_correlation(pilot_folders):
     two = read_pilot([pilot_folders[0], pilot_folders[3]], None).numbers
-    assert two["seed_sd"][0] is None
-    assert 0 < two["correlation"][0] < 1
+    assert two["--seed-sd"][0] is None
+    assert 0 < two["--correlation"][0] < 1
     one = read_pilot(pilot_folders[:1], None)
-    assert one.numbers["correlation"][0] is None
-    study, sources = design(60, 3, None, NOTHING, one)
-    assert (study.seed_sd, study.correlation) == (0.01, DEFAULTS["correlation"])
-    assert sources["seed_sd"].startswith("by default: ")
+    assert one.numbers["--correlation"][0] is None
+    study, sources = design(60, 3, NOTHING, one)
+    assert (study.seed_sd, study.correlation) == (0.01, DEFAULTS["--correlation"])
+    assert sources["--seed-sd"].startswith("by default: ")
 
 
 def test_an_auc_brings_the_prevalence(run_folder):
     folders = write(run_folder, {"erm": 2, "latentdr": 2}, task="binary", images=1, patients=150)
     pilot = read_pilot(folders, "auc")
-    study, _ = design(150, 3, None, NOTHING, pilot)
+    study, _ = design(150, 3, NOTHING, pilot)
     label = predicted(1.0, 0, "binary", 150, 1).label
     assert study.prevalence == np.mean(label)
     assert study.images == 1
     assert 0.5 < study.value < 1
     rows = [r["mean"] for r in compare(folders)["rows"] if r["metric"] == "auc"]
     assert study.value == pytest.approx(np.mean(rows))
+    assert "--accuracy" in read_pilot(folders, None).numbers
+
+
+def test_the_metric_is_the_primary_one_of_the_runs(run_folder):
+    config = {"primary": "auc"}
+    folders = write(run_folder, {"erm": 2}, task="binary", images=1, patients=100, config=config)
+    assert "--auc" in read_pilot(folders, None).numbers
+    assert "--auc" not in read_pilot(folders, "accuracy").numbers
 
 
 def test_the_command_says_where_each_number_comes_from_and_options_win(pilot_folders, medldr):
@@ -174,8 +183,8 @@ def test_the_command_says_where_each_number_comes_from_and_options_win(pilot_fol
     ended = medldr("plan", "--patients", 200, "--icc", 0.25, "--pilot", *pilot_folders)
     assert ended.code == 0, ended.err
     out = " ".join(ended.out.split())
-    assert f"Accuracy of {100 * pilot.numbers['value'][0]:.1f}% expected" in out
-    assert f"SD between seeds {round(pilot.numbers['seed_sd'][0], 3):g} percentage points" in out
+    assert f"Accuracy of {pilot.numbers['--accuracy'][0]:.1f}% expected" in out
+    assert f"SD between seeds {round(pilot.numbers['--seed-sd'][0], 3):g} percentage points" in out
     assert "percentage points (3 seeds of erm, 3 seeds of latentdr)" in out
     assert "intraclass correlation 0.25 (as given)" in out
     assert "4 images per patient (60 patients of the pilot)" in out
@@ -188,7 +197,7 @@ def test_the_command_says_where_each_number_comes_from_and_options_win(pilot_fol
 @pytest.mark.parametrize(
     ("odd", "said"),
     [
-        ({"name": "wrist"}, "of the data set rib and .* of wrist"),
+        ({"name": "wrist"}, "is of rib and .* is of wrist. Give runs of one data set"),
         ({"task": "binary"}, "their task differ"),
         ({"patients": 59}, "test items differ"),
     ],
@@ -204,7 +213,7 @@ def test_runs_that_cannot_tell_are_refused(pilot_folders, run_folder, medldr):
     failed = run_folder("failed", {}, status="failed")
     for words, said in (
         (("--pilot", failed), "--pilot: "),
-        (("--auc", 0.8, "--pilot", *pilot_folders), "Give --accuracy"),
+        (("--auc", 0.8, "--pilot", *pilot_folders), "do not tell a planned auc"),
         ((*pilot_folders[:1], "--accuracy", 80), "put --pilot before"),
         (("--pilot", pilot_folders[0], pilot_folders[0]), "more than once"),
     ):

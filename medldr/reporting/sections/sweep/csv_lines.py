@@ -43,12 +43,10 @@ what ran, several values where runs of a row differ. ``row``
 and ``column`` are the names of the sweep file, the titles what tables print. An empty number is
 undefined, and ``reason`` says why; ``published`` is the first number that tables show next to ours.
 
-A mean over several seeds also has the sources of its variance, which is ``var_units`` (which
-patients, else images, were tested) plus ``var_seeds`` (which seeds were trained, never below 0);
-``var_run_unit``, the noise of one network on one patient, is within ``var_units``. ``low`` and
-``high`` are for other patients and other seeds. ``low_these_seeds`` and ``high_these_seeds`` are for
-these very networks on other patients, ``low_these_patients`` and ``high_these_patients`` for other
-seeds on these very patients.
+Of a mean over seeds: its variance is ``var_units`` (which patients, else images, were tested) plus
+``var_seeds`` (which seeds were trained; not below 0); ``var_run_unit``, the noise of one network on
+one patient, is within the first. ``low`` and ``high`` are for other patients and other seeds, those
+of ``these_seeds`` for these networks alone, those of ``these_patients`` for these patients alone.
 """
 
 
@@ -202,7 +200,7 @@ def _sources(found: Estimate, metric: str) -> Line:
     if found.mean is None or whole is None or not whole.seeds:
         return {}
     units = sum(source.variance for source in whole.units)
-    line = {"var_units": units, "var_seeds": whole.of_seeds, "var_run_unit": whole.noise}
+    line: Line = {"var_units": units, "var_seeds": whole.of_seeds, "var_run_unit": whole.noise}
     alone = {
         "these_seeds": replace(whole, seeds=(), noise=0.0),
         "these_patients": replace(whole, units=(), noise=0.0),
