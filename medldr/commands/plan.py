@@ -74,7 +74,7 @@ def plan(
     ] = None,
     more: Annotated[
         list[Path] | None,
-        typer.Argument(help="Further runs of the pilot.", metavar="", show_default=False),
+        typer.Argument(help="Further runs of the pilot.", metavar="RUN", show_default=False),
     ] = None,
 ) -> None:
     """Plan a study: widths of 95% CIs, and the difference between two methods it can detect.

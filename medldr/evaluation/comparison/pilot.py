@@ -161,7 +161,10 @@ def read_pilot(folders: Sequence[Path], metric: PlannedMetric | None) -> Pilot:
         primary = primary_of(run.evaluation for run in runs)
         metric = metric or ("auc" if primary == "auc" else "accuracy")
         if task == "multi-label" or (metric == "auc" and task != "binary"):
-            raise InputError(f"runs of a {task} task do not tell a planned {metric}. {CURE}")
+            cure = (
+                CURE if task == "multi-label" else f"Give --accuracy beside it. {CURE}, for --auc"
+            )
+            raise InputError(f"runs of a {task} task do not tell a planned {metric}. {cure}")
         if absent := [run.name for run in runs if SPLIT not in run.predictions]:
             raise InputError(f"{absent[0]} has no {SPLIT} split. Give runs that were tested")
         found = SplitComparison(SPLIT, compared, compared[0], Settings.of(runs[0], runs[1:]))
@@ -201,7 +204,8 @@ def _read(found: SplitComparison, compared: Sequence[MethodRuns], metric: Planne
     }
     if seed_sd is not None:
         seeds = (f"{len(m.runs)} seeds of {m.name}" for m in compared if len(m.runs) > 1)
-        numbers["--seed-sd"] = 100 * seed_sd, ", ".join(seeds)
+        chance = "" if seed_sd else ", which differ no more than by chance on these images"
+        numbers["--seed-sd"] = 100 * seed_sd, ", ".join(seeds) + chance
     if between is not None:
         # Networks of one method agree at least as much: less is chance.
         between = max(0.0, between)
