@@ -25,12 +25,13 @@ import argparse
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 from scipy.stats import norm
+from sklearn.metrics import roc_auc_score
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import evaluate, predictions_of
@@ -47,6 +48,7 @@ from medldr.evaluation.intervals.inference import (
     of_gap,
     of_mean,
 )
+from medldr.evaluation.predictions.log_odds import log_odds
 from medldr.evaluation.setting_choice import choose_setting
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores
@@ -334,6 +336,52 @@ def ratio(generator, _, metric, patients, at_zero=False):
     return told(raw), told(found)
 
 
+def of_patients(generator, _, patients, images, metric, true):
+    """A metric per patient, whose images share half of the variance of their score.
+
+    As it was, only images were scored: half of a patient's noise is their own, so their metric is
+    another one.
+    """
+    label = np.repeat(np.arange(patients) % 2, images)
+    number = np.repeat(np.arange(patients), images)
+    noise = generator.standard_normal(patients)[number] + generator.standard_normal(len(label))
+    prob = expit(2.0 * (label - 0.5) + noise / 2**0.5)
+    table = predictions_of(
+        "binary", label, np.stack([1 - prob, prob], 1), group=[f"p{n}" for n in number]
+    )
+    entry = evaluate({"test": table}, EvaluationConfig(draws=DRAWS, aggregate="mean"))
+    entry = entry["splits"]["test"]
+    found = [of["metrics"][metric] for of in (entry, entry["by_group"])]
+    ends = [Estimate(of["value"], low=of["low"], high=of["high"]) for of in found]
+    return tuple(covers(each, true) for each in ends)
+
+
+def true_of_patients(images, metric, patients=200_000):
+    """The metric per patient of very many."""
+    generator = np.random.default_rng(1)
+    label = np.arange(patients) % 2
+    shared = generator.standard_normal(len(label))[:, None]
+    noise = shared + generator.standard_normal((len(label), images))
+    prob = expit(2.0 * (label - 0.5)[:, None] + noise / 2**0.5).mean(axis=1)
+    if metric == "accuracy":
+        return float(((prob > 0.5) == label).mean())
+    return float(roc_auc_score(label, prob))
+
+
+def confident(generator, _):
+    """Whether the AUC of networks whose probabilities are all 1 is below that of their logits."""
+    gap = 38 + np.sort(generator.exponential(20, 10))
+    label = np.arange(10) >= 4
+    logits = np.stack([np.zeros(10), gap], 1)
+    prob = np.exp(logits - np.logaddexp(0, gap)[:, None])
+    table = predictions_of("binary", label.astype(int), prob)
+    known = replace(table, log_odds=log_odds(logits, "binary"))
+    config = EvaluationConfig(draws=100)
+    areas = [evaluate({"test": of}, config)["splits"]["test"]["metrics"]["auc"]["value"]
+             for of in (table, known)]  # fmt: skip
+    return tuple(Told(area < 1, area) for area in areas)
+
+
 def starts_at_zero(found):
     """Whether an interval says nothing at its lower end."""
     return Told(found.low <= 0, found.high - found.low)
@@ -409,6 +457,12 @@ def plan():
                       changed=bool(patients), slow=True)  # fmt: skip
         name = f"{name} has a CI from 0: 300 images of 8 patients"
         yield Row(name, ratio, (metric, 8, True), (1,), (0.0, 0.0), slow=True)
+    for metric in ("accuracy", "auc"):
+        true = true_of_patients(5, metric)
+        name = f"{metric} per patient covered: 60 patients of 5 images"
+        yield Row(name, of_patients, (60, 5, metric, true), (1,), slow=True)
+    name = "AUC below that of the logits, whose gaps are above 38"
+    yield Row(name, confident, (), (1,), (0.0, 0.0), slow=True)
     yield Row("balanced accuracy of one predicted class has a CI of no width", collapsed, (), (1,),
               (0.0, 0.0), slow=True)  # fmt: skip
     yield Row("ECE over held-out domains has a CI", calibration_error, (), (3,), (0.0, 0.0))
