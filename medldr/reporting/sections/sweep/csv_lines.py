@@ -46,7 +46,8 @@ undefined, and ``reason`` says why; ``published`` is the first number that table
 Of a mean over seeds: its variance is ``var_units`` (which patients, else images, were tested) plus
 ``var_seeds`` (which seeds were trained; not below 0); ``var_run_unit``, the noise of one network on
 one patient, is within the first. ``low`` and ``high`` are for other patients and other seeds, those
-of ``these_seeds`` for these networks alone, those of ``these_patients`` for these patients alone.
+of ``these_seeds`` for these networks alone, those of ``these_patients`` for these patients alone,
+whose degrees of freedom are the seeds' own: of two or three seeds they may be the widest.
 """
 
 
