@@ -15,6 +15,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,7 @@ class AveragedSet(NamedTuple):
         part: The part of the split (``target_in``); empty for all of it.
         weight: What it counts in the average; negative for what is taken off.
         data: The data set: only within one do two items of the same id mean the same image.
+        first: The run by whose settings it is scored, as in `compare`; None: the first of `runs`.
     """
 
     runs: Sequence[Run]
@@ -45,6 +47,12 @@ class AveragedSet(NamedTuple):
     part: str = ""
     weight: float = 1.0
     data: str = ""
+    first: Run | None = None
+
+    @property
+    def settings(self) -> Settings:
+        """How its runs are scored."""
+        return Settings.of(self.first or self.runs[0], self.runs)
 
 
 class _Scored(NamedTuple):
@@ -68,11 +76,14 @@ def metric_scores(sets: Sequence[AveragedSet], metric: str) -> tuple[Scores, int
         cannot be compared, which `compare` explains, where the metric is undefined in any of them,
         or where a finite sample inflates it, so that it has no interval.
     """
-    scored = [_scored(each, metric) for each in sets]
+    try:
+        settings = sets[0].settings
+    except InputError:
+        return None
+    scored = [_scored(each, metric, settings) for each in sets]
     known = [each for each in scored if each is not None]
     if not known or len(known) < len(scored):
         return None
-    settings = Settings.of(sets[0].runs[0])
     units, place = np.unique(np.concatenate([each.units for each in known]), return_inverse=True)
     places = np.split(place, np.cumsum([len(each.units) for each in known])[:-1])
     name = metric.removeprefix(BY_GROUP)
@@ -84,10 +95,10 @@ def metric_scores(sets: Sequence[AveragedSet], metric: str) -> tuple[Scores, int
     for weights in bootstrap.group_weights(len(units), settings.draws, stream, largest):
         end = start + weights.shape[1]
         total: Array | float = 0.0
-        for (_, _, _, weight, _), each, own in zip(sets, known, places, strict=True):
+        for of, each, own in zip(sets, known, places, strict=True):
             drawn = weights[own]
             of_runs = np.stack([sums.draw(drawn, start)[name] for sums in each.sums])
-            total = total + weight * np.where(drawn.any(axis=0), of_runs, np.nan)
+            total = total + of.weight * np.where(drawn.any(axis=0), of_runs, np.nan)
         draws[:, start:end] = total
         start = end
     values = np.sum([s.weight * each.values for s, each in zip(sets, known, strict=True)], axis=0)
@@ -108,12 +119,12 @@ def _units(of: AveragedSet) -> NDArray[np.str_]:
     return np.char.add(f"{of.data}/", names)
 
 
-def _scored(of: AveragedSet, metric: str) -> _Scored | None:
+def _scored(of: AveragedSet, metric: str, drawn: Settings) -> _Scored | None:
     if metric_facts(metric).biased or not all(of.split in run.predictions for run in of.runs):
         return None
     name, runs = metric.removeprefix(BY_GROUP), of.runs
     try:
-        settings = Settings.of(runs[0], runs[1:])
+        settings = replace(of.settings, draws=drawn.draws, seed=drawn.seed)
         if name != metric:
             if of.part or not settings.aggregate:  # groups are those of whole splits
                 return None

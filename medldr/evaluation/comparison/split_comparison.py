@@ -158,11 +158,12 @@ class SplitComparison:
         variance = _no_interval(name, scores) or of_mean(scores, self.units(name))
         estimate = inferred(scores.mean, variance, metric, reason=reason)
         # A single run has the interval of its own evaluation: it is of this network alone. So has a
-        # share that is the same for every seed in every draw, as where all images are right.
-        same = bool(metric.share) and estimate.reason == NO_SPREAD
+        # share that is the same for every seed in every draw, as where all images are right, and
+        # one of exactly 0 or 1: how the threshold spreads over draws says nothing of its images.
+        same = bool(metric.share) and (estimate.reason == NO_SPREAD or scores.mean in (0, 1))
         if (len(scores.values) == 1 or same) and not _no_interval(name):
             sample = self.per_run[self.first[method.name]].sample(name)
-            own = single_run.number(metric, scores.mean, scores.draws[0], sample, reason)
+            own = single_run.number(metric, scores.mean, scores.draws.mean(axis=0), sample, reason)
             ends = {"low": own["low"], "high": own["high"]}
             estimate = replace(estimate, mean=own["value"], reason=own["reason"] or "", **ends)
         if metric.biased and estimate.mean is not None:

@@ -25,7 +25,7 @@ from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 
 NOT_DRAWN = "no interval: the runs cannot be drawn together"
-SEEDS_APART = "no interval: columns with the same test images were trained with different seeds"
+SEEDS_APART = "no interval: columns share test images, and not all were trained with the same seeds"
 
 
 class Cell(NamedTuple):
@@ -141,7 +141,8 @@ class Averages:
             runs = tuple(entry.run for entry in entries if entry.run is not None)
             names = {dataset_name(e.config, e.files.facts) for e in entries if e.files is not None}
             data = " + ".join(sorted(names))
-            sets.append(AveragedSet(runs, self.split, "", 1 / len(cells), data))
+            first = next((e.run for e in self.study.of(column=column.name) if e.run), None)
+            sets.append(AveragedSet(runs, self.split, "", 1 / len(cells), data, first))
         return sets
 
     def _seeds(self, cell: Cell) -> tuple[int, ...]:

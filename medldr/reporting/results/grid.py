@@ -101,8 +101,8 @@ def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> 
     ``best`` are the row with the best value and all that are not clearly worse: p of the paired
     difference below 0.05 after Holm's correction over all pairs, since the same data say which row
     is best. ``second`` is the next one after them, where it is likewise clearly better than all
-    that follow. Nothing is marked where no row is clearly worse than the best, no difference has a
-    p, or neither more nor less of the metric is better.
+    that follow. A row without any p, as one with few seeds, takes no part. Nothing is marked where
+    no row is clearly worse than the best, or neither more nor less of the metric is better.
 
     Args:
         values: By row.
@@ -119,17 +119,21 @@ def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> 
         >>> marks(values, metric_facts("ece"), paired)
         {}
     """
+    if not known.better or known.biased:
+        return {}
     defined = {row: value for row, value in values.items() if value is not None}
     ranked = sorted(defined, key=defined.__getitem__, reverse=known.better == "higher")
-    if not (known.better and not known.biased) or len(ranked) < 2:
+    found = {pair: paired(*pair) for pair in combinations(ranked, 2)}
+    adjusted = {pair: p for pair, p in holm(found).items() if p is not None}
+    clear = {pair for pair, p in adjusted.items() if p < ALPHA}
+    tested = [row for row in ranked if any(row in pair for pair in adjusted)]
+    if not tested:
         return {}
-    adjusted = holm({pair: paired(*pair) for pair in combinations(ranked, 2)})
-    clear = {pair for pair, p in adjusted.items() if p is not None and p < ALPHA}
-    best, *others = ranked
+    best, *others = tested
     worse = [other for other in others if (best, other) in clear]
     if not worse:  # a mark on every row would say nothing
         return {}
-    placed: dict[str, Mark] = {row: "best" for row in ranked if row not in worse}
+    placed: dict[str, Mark] = {row: "best" for row in tested if row not in worse}
     following, *last = worse
     if last and all((following, other) in clear for other in last):
         placed[following] = "second"

@@ -96,8 +96,9 @@ class HeldOut:
         """
         sets = list[AveragedSet]()
         for domain in self.domains:
-            entries = sorted(self.runs.get((row, domain), ()), key=lambda e: e.member.seed)
-            runs = [entry.run for entry in entries if entry.run is not None]
+            there = self.runs.get((row, domain), ())
+            by_seed = {e.member.seed: e.run for e in there if e.run is not None}  # the last counts
+            runs = [by_seed[seed] for seed in sorted(by_seed)]
             for target, weight in weights.items():
                 split, part = "test", "" if target == "target_all" else target
                 if target == SEEN:

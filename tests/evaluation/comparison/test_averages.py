@@ -129,3 +129,15 @@ def test_what_is_taken_off_the_same_images_leaves_nothing(runs):
     gap, _ = metric_scores([seen, unseen], "accuracy")
     assert not gap.values.any()
     assert not gap.draws.any()
+
+
+def test_all_sets_are_drawn_as_often_as_the_first(runs):
+    found = runs(table(0), table(1), table(2))
+    made = found[0].evaluation
+    fewer = made.model_copy(update={"intervals": made.intervals.model_copy(update={"draws": 50})})
+    others = [replace(run, evaluation=fewer) for run in found]
+    two, _ = metric_scores(halves(found, others), "accuracy")
+    one, _ = metric_scores(halves(found), "accuracy")
+    assert two.draws == pytest.approx(one.draws, abs=1e-15)
+    alone, _ = metric_scores([AveragedSet(found, "test", first=others[0])], "accuracy")
+    assert alone.draws.shape == (3, 50)

@@ -6,11 +6,13 @@ import json
 import numpy as np
 import pytest
 import scipy.stats
+from scipy.special import expit
 
 from medldr.errors import InputError
 from medldr.evaluation import compare, load_run, predictions_of
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.inference import holm
+from medldr.evaluation.intervals.single_run import wilson
 from medldr.folders.files import RunFolder
 from medldr.folders.owner import owned
 
@@ -577,3 +579,24 @@ def test_multi_label_runs_with_missing_labels_are_compared_and_a_changed_label_i
     c = run_folder("c", {"test": dataclasses.replace(table, label=label)}, seed=1)
     with pytest.raises(InputError, match=f"the label of test item {table.id[item]} differs"):
         compare([a, c])
+
+
+def test_a_share_of_exactly_one_has_the_bound_of_one_run_however_its_threshold_spreads(run_folder):
+    """Draws in which the threshold passes an image tell nothing of the spread of images."""
+    rng = np.random.default_rng(0)
+    label = np.tile([0, 1], 30)
+    texts = {split: [f"{split}{i}" for i in range(60)] for split in ("val", "test")}
+    folders = []
+    for seed in range(3):
+        val, test = rng.normal(size=(2, 60)) + 2.5 * label
+        test = np.where(label == 1, 1.8 + np.abs(test) / 2, test)
+        tables = {
+            split: predictions_of("binary", label, np.stack([expit(-z), expit(z)], axis=1),
+                                  split=split, ids=texts[split])
+            for split, z in (("val", val), ("test", test))
+        }  # fmt: skip
+        folders.append(run_folder(f"s{seed}", tables, seed=seed))
+    row = pick(compare(folders), split="test", metric="sensitivity_at_specificity")
+    assert row["values"] == [1.0, 1.0, 1.0]
+    assert row["variance"]["units"][0][0] > 0  # some draws miss an image
+    assert (row["low"], row["high"]) == pytest.approx(wilson(1.0, 30, 1.959964), abs=1e-6)

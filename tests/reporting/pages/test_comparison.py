@@ -108,6 +108,17 @@ def test_an_interval_that_holds_zero_is_said_to_show_nothing():
     assert sentence(0.01).endswith("The CI excludes zero.")
 
 
+@pytest.mark.parametrize("oracle", ["a", "b"])
+def test_no_word_of_direction_is_said_of_an_oracle(oracle):
+    estimate = Estimate(0.02, low=0.01, high=0.03)
+    differences = (Difference("test", None, "accuracy", "b", "a", estimate, seeds=3),)
+    methods = tuple(Method(name, oracle=name == oracle) for name in "ab")
+    sizes = {"test": Size(10)}
+    (said,) = leads(Comparison("binary", "a", methods, sizes, differences=differences))
+    assert said.endswith("(95% CI +1.0 to +3.0); not tested (oracle selection).")
+    assert "higher" not in said
+
+
 def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, read):
     oracle = {"rule": "oracle_auc", "split": "test", "oracle": True}
     folders = [run_folder("x_erm-1-s0"), run_folder("x_best-2-s0", seed=3, selection=oracle)]

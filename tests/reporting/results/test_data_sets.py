@@ -1,10 +1,13 @@
 """Which columns are independent data sets, and means over their parts."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import expit, logit
 
+from medldr.evaluation import checked
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.averages import Averages, average_differences
 from medldr.reporting.results.data_sets import data_sets
@@ -88,6 +91,19 @@ def test_columns_with_the_same_test_images_average_to_no_more_than_one(sweep):
     row = next(row for row in study.rows if row != study.reference)
     one = columns[0].difference("test", "accuracy", row).estimate
     both = averages.minus(columns, row, study.reference).estimate
+    assert (both.low, both.high, both.p) == pytest.approx((one.low, one.high, one.p))
+
+
+def test_a_method_that_was_scored_again_with_other_draws_is_drawn_as_the_others(sweep, monkeypatch):
+    monkeypatch.setattr(checked, "differences", lambda *_: [])
+    folder = sweep({"erm": 0.5, "sam": 1.5}, ("a", "b"), layout={"columns": "data"}, alike=True)
+    for path in folder.path.glob("*_sam-*/evaluation.json"):
+        scored = json.loads(path.read_text())
+        path.write_text(json.dumps(scored | {"intervals": scored["intervals"] | {"draws": 50}}))
+    page = sweep_page(folder)
+    study, columns = page.results.study, page.results.columns
+    one = columns[0].difference("test", "accuracy", "sam").estimate
+    both = Averages(study, "accuracy", "test").minus(columns, "sam", study.reference).estimate
     assert (both.low, both.high, both.p) == pytest.approx((one.low, one.high, one.p))
 
 

@@ -192,3 +192,11 @@ def test_lower_is_better_where_it_is():
 @pytest.mark.parametrize("metric", ["ece", "ece_positive", "dice_score"])
 def test_some_metrics_have_no_best(metric):
     assert ranked(VALUES, of(ab=0.001, ac=0.001, bc=0.001), metric) == {}
+
+
+def test_a_row_without_any_p_neither_has_a_mark_nor_hides_those_of_others():
+    """As one of two seeds: it may be the best or the worst of all."""
+    clear = of(ab=0.001, ac=0.001, bc=0.001)
+    assert ranked(VALUES | {"x": 0.95}, clear) == {"a": BEST, "b": SECOND}
+    assert ranked(VALUES | {"x": 0.1}, of(ab=0.2, ac=0.001, bc=0.5)) == {"a": BEST, "b": BEST}
+    assert ranked(VALUES, {}) == {}

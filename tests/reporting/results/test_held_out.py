@@ -12,7 +12,7 @@ from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.frame import COLUMNS, score_frame
-from medldr.reporting.results.held_out import held_out_sets
+from medldr.reporting.results.held_out import held_out_sets, mean_over_domains
 from medldr.reporting.sections.held_out import held_out_table, sets_table
 from medldr.reporting.sections.sweep.csv_lines import csv_lines
 from medldr.reporting.writers.cells import printed
@@ -232,3 +232,11 @@ def test_the_frame_has_a_line_for_each_number_of_each_run(held_sweep):
         (value,) = lines[lines.run == entry.member.run].value
         part = entry.files.evaluation.splits["test"].parts["target_in"]
         assert value == part.metrics["accuracy"].value
+
+
+def test_of_several_runs_of_one_place_the_last_one_counts_in_the_interval_too(held_sweep):
+    """As where columns of one held-out domain differ in augmentation."""
+    found = only(held_sweep({"erm": reach("erm")}, EACH[:2]))
+    once = mean_over_domains(found, "ERM", "target_all", "accuracy")
+    found.runs["ERM", "cartoon"] *= 2
+    assert mean_over_domains(found, "ERM", "target_all", "accuracy") == once

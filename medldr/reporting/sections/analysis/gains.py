@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from medldr.evaluation.comparison.findings import FINDINGS
+from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Drawing, Figures, Section
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
-from medldr.reporting.prose import section
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.gains import Gain
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.domain_gap import spoken
@@ -113,8 +114,8 @@ def gains_table(of: SweepGains, title: str = "") -> Table:
         tags = {True: ("unseen",), False: ("seen",), None: ()}[any_gain.unseen]
         name = place_name(any_gain, several=several).removesuffix(" (seen)")
         table.rows.append(Row(name, cells, tags))
-    if any(gain.difference.seeds < 2 for gains in of.methods.values() for gain in gains):
-        table.notes.append("Where a single seed was trained there is no p.")
+    if any(gain.difference.seeds < TESTED for gains in of.methods.values() for gain in gains):
+        table.notes.append(sentence("few_no_p"))
     return table
 
 

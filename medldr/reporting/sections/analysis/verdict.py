@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
 from medldr.evaluation.comparison.findings import Direction, direction
-from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.estimate import TESTED, Estimate
 from medldr.evaluation.representation.judged import BALANCED, Classified, Part
 from medldr.evaluation.representation.probes import LABELS, METRIC, Probed, Probes
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
@@ -211,7 +211,7 @@ def _geometry(found: Mapping[str, Pair]) -> str:
         for heading, pair in others.items()
         if heading not in mixed
         for place, (name, words) in enumerate(kinds)
-        for sign, ends in [_judged(apart(pair[place], base[place]))]
+        for sign, ends in [_judged(pair[place], base[place])]
     ]
     left = _not_compared((TWO_KINDS, heading) for heading in mixed)
     if not parts:
@@ -221,7 +221,9 @@ def _geometry(found: Mapping[str, Pair]) -> str:
     return f"{start}: {'; '.join(parts)}.{left}"
 
 
-def _judged(difference: Estimate) -> tuple[Direction, str]:
+def _judged(one: Estimate, other: Estimate) -> tuple[Direction, str]:
+    difference = apart(one, other)
+    few = any(each.n is not None and each.n < TESTED for each in (one, other))
     ends = bracketed(difference, THREE_DECIMALS, signed=True).strip(" ()")
     shown = THREE_DECIMALS.show_difference(difference.mean or 0.0)
-    return direction(difference), f", {shown}, {ends or 'no CI'}"
+    return "unclear" if few else direction(difference), f", {shown}, {ends or 'no CI'}"

@@ -73,12 +73,14 @@ def _lead(found: Comparison, split: str, metric: str, method: str) -> str:
     if difference is None or difference.estimate.mean is None:
         return ""
     paired, value, verdict = difference.estimate, difference.estimate.mean, ""
-    if difference.untested:
+    oracles = {of.name for of in found.methods if of.oracle} & {method, found.reference}
+    untested = difference.untested or ("oracle selection" if oracles else "")
+    if untested:
         return (
             f"{found.title(split)}: {known.title.lower()} of {method} minus that of "
             f"{found.reference} is {known.show_difference(value)}"
             f"{' percentage points' if known.percent else ''}"
-            f"{bracketed(paired, known, signed=True)}; not tested ({difference.untested})."
+            f"{bracketed(paired, known, signed=True)}; not tested ({untested})."
         )
     if paired.low is not None and paired.high is not None:
         clear = direction(paired) != "unclear"

@@ -40,8 +40,9 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         found = zip(grid.columns, grid.cells[row], strict=True)
         cells = [_cell(table, grid.metric, column, row, number) for column, number in found]
         if average := grid.averages.get(row):
+            sign = table.sign(average.reason) if average.reason else ""
             defined = average.mean is not None
-            cells.append(Cell(average, metric_facts(grid.metric)) if defined else Cell())
+            cells.append(Cell(average, metric_facts(grid.metric), mark=sign) if defined else Cell())
         notes = [*settings_text(study, row), *differing(study, row, names)]
         mark = ",".join(map(table.sign, notes))
         reference, oracle = row == study.reference, study.oracle(row)

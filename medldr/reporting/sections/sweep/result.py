@@ -8,6 +8,7 @@ from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import METRICS
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.comparison.parts import interval_words
@@ -26,7 +27,7 @@ def result(results: Results) -> Section | None:
     if results.averages(results.metrics[0]):
         columns = "columns" if results.held_out else "sets"
         held = sentence("held_share") if results.held_out else ""
-        apart = sentence("seeds_apart") if _seeds_apart(results) else ""
+        apart = sentence("seeds_apart") if _seeds_apart(results.study) else ""
         words.append(sentence("average", columns=columns, held=held, apart=apart))
     leads = ["No run has a result yet."]
     if results.splits:
@@ -38,13 +39,12 @@ def result(results: Results) -> Section | None:
     return section("sweep", "result", Bullets(leads, "verdict"), *grids, made)
 
 
-def _seeds_apart(results: Results) -> bool:
-    """Whether any row has other seeds in some columns."""
-    found = [column.comparison for column in results.columns if column.comparison is not None]
-    seeds: dict[str, set[tuple[int, ...]]] = {}
-    for method in (method for comparison in found for method in comparison.methods):
-        seeds.setdefault(method.name, set()).add(method.seeds)
-    return any(len(of_row) > 1 for of_row in seeds.values())
+def _seeds_apart(study: Study) -> bool:
+    """Whether any row was planned with other seeds in some columns."""
+    seeds: dict[str, dict[str, set[int]]] = {}
+    for member in (entry.member for entry in study.entries):
+        seeds.setdefault(member.row, {}).setdefault(member.column, set()).add(member.seed)
+    return any(len(set(map(frozenset, of_row.values()))) > 1 for of_row in seeds.values())
 
 
 def best_words(tables: Sequence[Table], columns: Sequence[Column]) -> list[str]:

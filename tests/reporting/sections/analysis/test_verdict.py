@@ -156,6 +156,10 @@ def test_a_mean_over_seeds_is_not_compared_with_a_single_run():
     found = apart(single, mean)
     assert (found.mean, found.low, found.reason) == (-0.5, None, TWO_KINDS)
     assert apart(mean, mean).low is not None
+    for n, said in ((2, "no clear difference"), (3, "better")):  # two seeds make no test
+        less = Estimate(0.5, low=0.4, high=0.6, n=n)
+        (text,) = verdict({}, {}, {"ERM": (mean, mean), "SA": (less, less)}).items
+        assert f"SA alignment 0.500 ({said}, " in text
     pairs = {"ERM": (mean, mean), "SA": (single, single), "Pool": (mean, mean)}
     (text,) = verdict({}, {}, pairs).items
     assert "Pool alignment 1.000 (no clear difference, " in text
