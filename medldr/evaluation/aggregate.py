@@ -32,7 +32,8 @@ from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.metrics.operating_point import find
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.predictions.log_odds import DECIMALS
-from medldr.folders.evaluation_parts import OperatingPoint
+from medldr.evaluation.split_scores import SplitScores, label_points, thresholds_of
+from medldr.folders.evaluation_parts import GroupScoring, OperatingPoint
 from medldr.types import Predictions, Task
 
 if TYPE_CHECKING:
@@ -113,23 +114,41 @@ def notes(
     return said
 
 
-def grouped_splits(
-    tables: Mapping[str, Predictions], how: str, positive: int, point: OperatingPoint
-) -> tuple[dict[str, Predictions], OperatingPoint]:
-    """A row per group in every split, and their threshold, by the rule for images.
+def scored_groups(
+    tables: Mapping[str, Predictions],
+    how: GroupScoring,
+    positive: int,
+    point: OperatingPoint,
+    *,
+    bins: int,
+    draws: int = 0,
+    seed: int = 0,
+) -> tuple[GroupScoring, dict[str, SplitScores]]:
+    """How groups are scored in place of images, with their thresholds, and the scores by split.
 
     Args:
         tables: Images by split.
-        how: ``mean``, ``max`` or ``share``.
+        how: By which rule; its thresholds are found anew, on validation groups as on images.
         positive: Column of the positive class; binary only.
-        point: The threshold of images.
+        point: The threshold of images, and the specificity that was asked for.
+        bins: Bins of the calibration error.
+        draws: Number of bootstrap draws; 0: none.
+        seed: Their seed.
     """
-    rows = {
-        split: grouped(table, how, positive, point.threshold) for split, table in tables.items()
-    }
+    rows = {s: grouped(of, how.aggregate, positive, point.threshold) for s, of in tables.items()}
     wanted = 0.5 if point.specificity is None else point.specificity
     own = find(rows, positive=positive, specificity=wanted, prevalence=point.prevalence)
-    return rows, own
+    labels = label_points(rows, wanted, draws, seed)
+    drawn = thresholds_of(rows, own, positive, draws, seed) if draws else None
+    points = {"operating_points": {name: of.point for name, of in labels.items()}}
+    binary = next(iter(rows.values())).task == "binary"
+    scores = {
+        split: SplitScores(
+            table, bins, positive, own, drawn=drawn, labels=labels, for_draws=draws > 0
+        )
+        for split, table in rows.items()
+    }
+    return how.model_copy(update={"operating_point": own if binary else None, **points}), scores
 
 
 def grouped(

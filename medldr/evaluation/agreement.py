@@ -14,7 +14,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from medldr.evaluation.aggregate import grouped_splits
+from medldr.evaluation.aggregate import scored_groups
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.gap import UNSEEN
 from medldr.evaluation.metrics.operating_point import find
@@ -120,7 +120,8 @@ def _about(evaluation: EvaluationRecord, table: Predictions) -> Iterator[Differe
 def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> EvaluationRecord:
     """The same splits scored again from the predictions, values and counts alone."""
     tables, names = by_split(predictions), predictions.class_names
-    positive, point, asked = 1, OperatingPoint(specificity=0.5), evaluation.operating_point
+    positive, asked = 1, evaluation.operating_point
+    point = OperatingPoint(specificity=evaluation.specificity or 0.5)
     if evaluation.positive_class in names:
         positive = names.index(evaluation.positive_class)
     if asked is not None and asked.specificity is not None:
@@ -142,16 +143,11 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
             content["splits"][split] = SplitEntry(scores, split, None).content()
     how = evaluation.by_group
     if how is not None:
-        tables, own = grouped_splits(tables, how.aggregate, positive, point)
-        of_groups = {} if wanted is None else label_points(tables, wanted)
-        points = {name: of.point for name, of in of_groups.items()}
-        found = {"operating_point": own, "operating_points": points}
-        content["by_group"] = how.model_copy(update=found)
+        found, of_groups = scored_groups(tables, how, positive, point, bins=bins)
+        content["by_group"] = found
         for split in set(evaluation.splits) & set(tables):
-            scores = SplitScores(
-                tables[split], bins, positive, own, for_draws=False, labels=of_groups
-            )
-            content["splits"][split]["by_group"] = SplitEntry(scores, split, None).content()
+            entry = SplitEntry(of_groups[split], split, None)
+            content["splits"][split]["by_group"] = entry.content()
     if evaluation.positive_class is not None:
         content["positive_class"] = names[positive]
     if asked is not None:

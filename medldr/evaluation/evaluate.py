@@ -27,7 +27,7 @@ from medldr.evaluation.predictions.log_odds import BY_PROBABILITY, ties_confiden
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
 from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
-from medldr.folders.evaluation_parts import GroupScoring, OperatingPoint, RecalibrationRecord
+from medldr.folders.evaluation_parts import GroupScoring, RecalibrationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
 
@@ -153,7 +153,14 @@ def evaluate(
         )  # fmt: skip
         entries[split] = SplitEntry(scores, split, config)
     tied = [split for split, table in tables.items() if ties_confident(table)]
-    how, by_group = _by_group(predictions, list(tables), config, positive, point)
+    how, by_group = None, dict[str, SplitEntry]()
+    if config.aggregate != "none":
+        how = GroupScoring(aggregate=config.aggregate, group_label=config.group_label)
+        how, scored = aggregate.scored_groups(
+            predictions, how, positive, point,
+            bins=config.bins, draws=config.draws, seed=config.bootstrap_seed,
+        )  # fmt: skip
+        by_group = {split: SplitEntry(scored[split], split, config) for split in tables}
     chosen = None if selection is None else Selection.model_validate(selection)
     made = None if recalibrated is None else RecalibrationRecord.model_validate(recalibrated)
     return {
@@ -191,36 +198,6 @@ def evaluate(
             *aggregate.notes(config, tables, point),
         ],
     }
-
-
-def _by_group(
-    predictions: Mapping[str, Predictions],
-    splits: Sequence[str],
-    config: EvaluationConfig,
-    positive: int,
-    point: OperatingPoint,
-) -> tuple[GroupScoring | None, dict[str, SplitEntry]]:
-    """How groups are scored in place of images, and the entry of each split; none where not asked.
-
-    Their threshold comes from the groups of the validation split, by the rule for images.
-    """
-    if config.aggregate == "none":
-        return None, {}
-    tables, own = aggregate.grouped_splits(predictions, config.aggregate, positive, point)
-    drawn = thresholds_of(tables, own, positive, config.draws, config.bootstrap_seed)
-    labels = label_points(tables, config.specificity, config.draws, config.bootstrap_seed)
-    how = GroupScoring(
-        aggregate=config.aggregate,
-        group_label=config.group_label,
-        operating_point=own if tables[splits[0]].task == "binary" else None,
-        operating_points={name: of.point for name, of in labels.items()},
-    )
-    entries = {}
-    for split in splits:
-        table = tables[split]
-        scores = SplitScores(table, config.bins, positive, own, drawn=drawn, labels=labels)
-        entries[split] = SplitEntry(scores, split, config)
-    return how, entries
 
 
 def _check_prevalence(task: str, config: EvaluationConfig) -> None:

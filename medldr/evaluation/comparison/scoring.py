@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medldr.errors import InputError
-from medldr.evaluation.aggregate import grouped_splits
+from medldr.evaluation.aggregate import grouped
 from medldr.evaluation.comparison.runs import Run
 from medldr.evaluation.frequency import common_shots
 from medldr.evaluation.metrics import operating_point
@@ -84,7 +84,8 @@ def of_groups(runs: Sequence[Run], settings: Settings) -> tuple[Run, ...]:
         tables, wanted = run.predictions, settings.specificity
         positive = positive_class(next(iter(tables.values())), settings.positive_class)
         point = operating_point.find(tables, positive=positive, specificity=wanted)
-        rows, _ = grouped_splits(tables, settings.aggregate, positive, point)
+        how, cut = settings.aggregate, point.threshold
+        rows = {split: grouped(table, how, positive, cut) for split, table in tables.items()}
         found.append(replace(run, predictions=rows, thresholds={}))
     return tuple(found)
 
