@@ -9,9 +9,10 @@ from scipy.special import expit
 
 from medldr.config import EvaluationConfig
 from medldr.errors import InputError
-from medldr.evaluation import compare, evaluate, join, predictions_of
+from medldr.evaluation import compare, evaluate, join, load_run, predictions_of
 from medldr.evaluation.aggregate import grouped
 from medldr.evaluation.agreement import differences
+from medldr.evaluation.comparison.averages import AveragedSet, metric_scores
 from medldr.folders.evaluation_record import EvaluationRecord
 
 HOW = ("mean", "max", "share")
@@ -197,6 +198,23 @@ def _seeded(label, seed):
     worse = np.random.default_rng([seed, len(label)]).normal(size=120) * 0.05
     prob = np.clip(tables["test"].prob[:, 1] + worse, 0.01, 0.99)
     return {**tables, "test": replace(tables["test"], prob=np.stack([1 - prob, prob], 1))}
+
+
+def test_an_average_over_columns_draws_patients_as_rows_of_their_own(run_folder):
+    found = {}
+    for name, config in (("images", {"aggregate": "mean"}), ("rows", {})):
+        sets = []
+        for label in ("erm", "mixup"):  # two columns of the same patients
+            tables = _seeded(label, 0)
+            if name == "rows":
+                tables = {split: grouped(table, "mean") for split, table in tables.items()}
+            run = load_run(run_folder(f"{name}_{label}", tables, label=label, config=config))
+            sets.append(AveragedSet((run,), "test", weight=0.5))
+        found[name] = metric_scores(sets, "by_group/auc" if config else "auc")
+    (images, units), (rows, count) = found.values()
+    assert units == count == 24
+    assert images.values == rows.values
+    np.testing.assert_array_equal(images.draws, rows.draws)
 
 
 def test_runs_that_were_not_scored_alike_are_compared_by_image_alone(run_folder):
