@@ -43,9 +43,11 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
             mean_over_domains(found, row, "target_in", metric) if row in found.rows else None
             for found in sets
         ]
-        average_of_sets = average(
-            means, metric_facts(metric), seeds=seeds_over_sets(sets, row, "target_in", metric)
-        )
+        seeds = seeds_over_sets(sets, row, "target_in", metric)
+        average_of_sets = average(means, metric_facts(metric), seeds=seeds)
+        if average_of_sets is not None and not seeds:
+            unrelated = sentence("seeds_apart").strip()
+            table.notes += [] if unrelated in table.notes else [unrelated]
         cells = [table.number(metric, mean) for mean in (*means, average_of_sets)]
         table.rows.append(method_row(row, cells, control=row in controls))
     levels = [mean_chance(found, "target_in") for found in sets]

@@ -155,6 +155,13 @@ def test_several_data_sets_have_a_table_of_their_means_with_an_average(held_swee
     assert (printed(first.cells[0]).spread, printed(first.cells[0]).detail) == ("1.4", "SE 0.7")
     assert [printed(cell).text for cell in second.cells] == ["80.0", "–", "–"]
     assert table.notes == ["Excludes domains that no run held out: other (sketch)."]
+    later = {
+        place: [replace(e, member=replace(e.member, seed=e.member.seed + 2)) for e in entries]
+        for place, entries in one.runs.items()
+    }
+    scores = {place: {s + 2: v for s, v in of.items()} for place, of in one.scores.items()}
+    table = sets_table([one, replace(one, dataset="other", runs=later, scores=scores)])
+    assert sum("taken as unrelated" in note for note in table.notes) == 1
 
 
 def test_only_methods_chosen_among_several_settings_count_as_searched(held_sweep):
