@@ -105,13 +105,12 @@ def _with_seen(inspection: Inspection, trained: Path) -> Inspection:
     table = inspection.table
     seen, lacking = known_images(trained, table)
     ids = table.ids[seen].tolist()
-    of = f"{table.name}: {len(ids):,} of {len(table):,} images were seen in training by"
-    said = f"{of} {trained.resolve().name}"
-    if not ids:
-        return replace(inspection, notes=(*inspection.notes, *lacking, said))
-    said += f", such as {', '.join(ids[:3])}: `medldr validate` leaves them out"
-    notes = (*inspection.notes, *lacking)
-    return replace(inspection, wrong=(*inspection.wrong, said), notes=notes)
+    said = f"{table.name}: {len(ids):,} of {len(table):,} images were seen in training by {trained}"
+    if ids:
+        said += f", such as {', '.join(ids[:3])}: `medldr validate` leaves them out"
+    wrong, note = ((said,), ()) if ids else ((), (said,))
+    notes = (*inspection.notes, *lacking, *note)
+    return replace(inspection, wrong=(*inspection.wrong, *wrong), notes=notes)
 
 
 def write_page(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -77,14 +78,15 @@ def predict(
     NAME_unreadable.csv, the rest is answered, and the exit code is 3.
     """
     from medldr.prediction.answers import check_free, write_answers
-    from medldr.prediction.by_group import by_group, group_path, group_rule
+    from medldr.prediction.by_group import by_group, group_rule
     from medldr.prediction.explainer import Explainer
     from medldr.prediction.items import find_items
     from medldr.prediction.predict import load_runs, predict_items
 
     check_free(out, paths, force=force)
+    out_by_group = out.with_name(f"{out.stem}_by_group.csv")
     if group is not None:
-        check_free(group_path(out), paths, force=force)
+        check_free(out_by_group, paths, force=force)
     runs = load_runs([run, *(ensemble or ())], device)
     how = None if group is None else group_rule([one.folder for one in runs])
     explainer = None if explain is None else Explainer(runs, explain, force=force)
@@ -101,7 +103,7 @@ def predict(
     console = Console(highlight=False)
     if how is not None:
         of_groups = by_group(answers, items, how)
-        written += write_answers(of_groups, group_path(out))
+        written += write_answers(of_groups, out_by_group)
         _print(of_groups, console)
     if explainer is not None:
         written.append(_write_page(run.resolve().name, answers, explainer, show_ids=show_ids))
@@ -115,16 +117,11 @@ def _write_page(title: str, answers: Answers, explainer: Explainer, *, show_ids:
     from medldr.reporting.pages.prediction import prediction_page
     from medldr.reporting.writers.html import html_page
 
+    most = answers.prob.max(axis=1).tolist()
+    rows = zip(answers.names, answers.predicted, most, answers.warnings, strict=True)
     listed = [
-        (
-            name if show_ids else f"item {row}",
-            predicted or "no label",
-            float(answers.prob[row - 1].max()),
-            answers.warnings[row - 1],
-        )
-        for row, (name, predicted) in enumerate(
-            zip(answers.names, answers.predicted, strict=True), start=1
-        )
+        (name if show_ids else f"item {row}", predicted or "no label", prob, said)
+        for row, (name, predicted, prob, said) in enumerate(rows, start=1)
     ]
     page = prediction_page(
         title,
@@ -169,14 +166,11 @@ def _table(answers: Answers) -> Table:
     if called is not None:
         table.add_column("Above threshold")
     table.add_column("Warnings", justify="right")
-    rows = zip(answers.names, answers.predicted, answers.prob.tolist(), strict=True)
-    for row, (name, predicted, prob) in enumerate(rows):
-        if row == SHOWN:
-            break
+    most = answers.prob.max(axis=1).tolist()
+    rows = zip(answers.names, answers.predicted, most, answers.warnings, strict=True)
+    for row, (name, predicted, prob, said) in enumerate(itertools.islice(rows, SHOWN)):
         shown = name if len(name) <= WIDEST else f"…{name[1 - WIDEST :]}"
-        cells = [shown, predicted or "(none)", f"{max(prob):.3f}"]
-        if called is not None:
-            cells.append("yes" if called[row] else "no")
-        count = len(answers.warnings[row])
-        table.add_row(*map(Text, (*cells, str(count) if count else "")))
+        above = [] if called is None else ["yes" if called[row] else "no"]
+        cells = [shown, predicted or "(none)", f"{prob:.3f}", *above, str(len(said) or "")]
+        table.add_row(*map(Text, cells))
     return table

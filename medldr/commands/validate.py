@@ -80,12 +80,6 @@ def validate(
         )
     else:
         listed.unlink(missing_ok=True)
-    for text in done.not_compared:
+    for text in done.notes:
         console.print(text, soft_wrap=True, markup=False)
-    if done.seen:
-        console.print(
-            f"{counted(done.seen, 'image was', 'images were')} seen in training and "
-            + ("kept (--keep-seen): the numbers are too good" if keep_seen else "left out")
-        )
-    left_out = done.unreadable or (done.seen and not keep_seen)
-    raise typer.Exit(3 if left_out else 0)
+    raise typer.Exit(3 if done.unreadable or done.left_out else 0)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -40,17 +40,25 @@ from medldr.data.image_table import ImageTable, LazyImages, Look
 from medldr.errors import InputError
 from medldr.folders.checksums import changes
 from medldr.folders.files import RunFolder, load_tensors, save_tensors
-from medldr.folders.run_record import RunRecord, read_run_record
+from medldr.folders.records import Record, read_record
+from medldr.folders.run_record import CURE, RunRecord, read_run_record
 
 VALUES: Final = "values"
 PICTURE: Final = "picture"
 STORED: Final = "stored"
+IDS: Final = "ids"
 TRAINED: Final = PARTS["training"][:1]
 
 Digests = Sequence[bytes | None]
 """One per image, not keyed; None for one of a single colour."""
 
 _BYTES: Final = 16
+
+
+class _Manifest(Record):
+    """What is needed of `splits.json`: ids by split."""
+
+    splits: dict[str, tuple[str, ...]]
 
 
 def kind_of(table: ImageTable) -> str:
@@ -60,8 +68,10 @@ def kind_of(table: ImageTable) -> str:
     return STORED if isinstance(table.images, np.memmap | LazyImages) else VALUES
 
 
-def digests_of(table: ImageTable, rows: NDArray[np.int64]) -> Digests:
-    """What some rows of a data set hold; read only where no file was looked at before."""
+def digests_of(table: ImageTable, rows: NDArray[np.int64], kind: str = "") -> Digests:
+    """What some rows of a data set hold, or their ids; read only where no file was looked at."""
+    if kind == IDS:
+        return [*map(str.encode, table.ids[rows].tolist())]
     if table.looks is not None:
         return list(map(_digest, (table.looks.by_id[name] for name in table.ids[rows].tolist())))
     parts = each_part(table.images, rows, look_at, title=f"comparing images of {table.name}")
@@ -78,12 +88,9 @@ def digests_of_item(
         image: ``(C, [D,] H, W)`` as it is stored.
         kinds: What is asked for.
     """
-    looks: dict[str, Callable[[], Look]] = {
-        VALUES: lambda: look_at(values[None])[0],
-        PICTURE: lambda: look_of(values),
-        STORED: lambda: look_at(image[None])[0],
-    }
-    return {kind: _digest(looks[kind]()) for kind in kinds}
+    held = {VALUES: values, STORED: image}
+    looks = {k: look_at(held[k][None])[0] if k in held else look_of(values) for k in kinds}
+    return {kind: _digest(look) for kind, look in looks.items()}
 
 
 def _digest(look: Look) -> bytes | None:
@@ -98,11 +105,13 @@ class SeenImages:
         kind: What was hashed.
         key: Of the run.
         splits: Keyed digests by split.
+        run: The name of its folder.
     """
 
     kind: str
     key: bytes
     splits: Mapping[str, frozenset[bytes]]
+    run: str = ""
 
     def has(self, digests: Digests, splits: Collection[str] = PARTS["training"]) -> list[bool]:
         """Whether each image is in one of some splits.
@@ -165,7 +174,7 @@ def read_seen(files: RunFolder, record: RunRecord) -> SeenImages | None:
             f"{files.seen} is not as its run left it: {error}. Write it again with `medldr "
             f"evaluate {files.path}`"
         ) from error
-    return SeenImages(kind, _key(record), splits)
+    return SeenImages(kind, _key(record), splits, files.path.resolve().name)
 
 
 def line_of(start: Path) -> Iterator[RunFolder | Path]:
@@ -202,8 +211,15 @@ def _run_of(place: Path) -> RunFolder | None:
     return next((files for files in map(RunFolder, folders) if files.run.is_file()), None)
 
 
-def seen_by(run: Path) -> tuple[list[SeenImages], list[str]]:
-    """What a run and those that it started from keep, and why it is not all.
+def seen_by(
+    run: Path, table: ImageTable | None = None, data_hash: str | None = None
+) -> tuple[list[SeenImages], list[str]]:
+    """What a run and those that it started from have seen, and why it is not all.
+
+    Args:
+        run: As for `line_of`.
+        table: Images to compare; None: any kind of digests will do.
+        data_hash: Of all data of the table: where a run has the same, ids tell what digests do not.
 
     Raises:
         InputError: If a record is damaged.
@@ -211,13 +227,21 @@ def seen_by(run: Path) -> tuple[list[SeenImages], list[str]]:
     found, lacking = [], []
     for one in line_of(run):
         if isinstance(one, Path):
-            lacking.append(f"not compared with what {one.name} was trained on, which is not known")
-        elif (images := read_seen(one, read_run_record(one))) is not None:
-            found.append(images)
+            lacking.append(f"not compared: what {one.name} was trained on is not known")
+            continue
+        record = read_run_record(one)
+        seen = read_seen(one, record)
+        if seen is not None and (table is None or seen.kind == kind_of(table)):
+            found.append(seen)
+        elif data_hash is not None and record.data_hash == data_hash:
+            ids = read_record(one.splits, _Manifest, CURE).splits
+            made = {split: frozenset(keyed(b"", [*map(str.encode, ids[split])])) for split in ids}
+            found.append(SeenImages(IDS, b"", made, one.path.resolve().name))
         else:
             lacking.append(
-                f"not compared with the training images of {one.path.resolve().name}, which keeps "
-                "no digests of them: `medldr evaluate` writes them"
+                f"not compared with the training images of {one.path.resolve().name}: it keeps no "
+                "digests of them (`medldr evaluate` writes them), or of another kind (of files of "
+                "scans, of pictures, of a pack)"
             )
     return found, lacking
 
@@ -231,22 +255,7 @@ def known_images(run: Path, table: ImageTable) -> tuple[NDArray[np.bool_], list[
     Raises:
         InputError: If a record is damaged.
     """
-    found, lacking = seen_by(run)
-    kind, digests = kind_of(table), digests_of(table, np.arange(len(table)))
-    seen = np.zeros(len(table), dtype=bool)
-    for one in found:
-        if one.kind == kind:
-            seen |= one.has(digests)
-            continue
-        lacking.append(
-            f"not compared with the training images of {run.name}: {_IN_WORDS[one.kind]} were "
-            f"hashed there, and {_IN_WORDS[kind]} here"
-        )
-    return seen, lacking
-
-
-_IN_WORDS: Final = {
-    VALUES: "values of files",
-    PICTURE: "pictures as RGB",
-    STORED: "images of a pack",
-}
+    found, lacking = seen_by(run, table)
+    digests = digests_of(table, np.arange(len(table)))
+    seen = [[False] * len(table), *(one.has(digests) for one in found)]
+    return np.any(seen, axis=0), lacking

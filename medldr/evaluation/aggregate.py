@@ -18,7 +18,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -29,11 +29,9 @@ from scipy.special import log_expit
 from medldr.data.checks.group_labels import Labels, mixed_groups, mixed_text
 from medldr.errors import InputError
 from medldr.evaluation.intervals import bootstrap
-from medldr.evaluation.metrics.operating_point import find
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.predictions.log_odds import DECIMALS
-from medldr.evaluation.split_scores import SplitScores, label_points, thresholds_of
-from medldr.folders.evaluation_parts import GroupScoring, OperatingPoint
+from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.types import Predictions, Task
 
 if TYPE_CHECKING:
@@ -49,14 +47,14 @@ ANY: Final[Mapping[str, str]] = {
 
 
 def check(
-    config: EvaluationConfig, task: Task, held: Mapping[str, tuple[Labels, NDArray[np.str_]]]
+    config: EvaluationConfig, task: Task, held: Sequence[tuple[Labels, NDArray[np.str_]]]
 ) -> None:
     """Check that groups can be scored, if this is asked for.
 
     Args:
         config: What to score.
         task: Kind of labels.
-        held: Labels ``(N,)`` or ``(N, L)`` and groups ``(N,)`` of each split.
+        held: Labels ``(N,)`` or ``(N, L)`` and groups ``(N,)``, of each split.
 
     Raises:
         InputError: If the task has no such rule, no image has a group, or groups have images of
@@ -75,18 +73,17 @@ def check(
             f"evaluation.group_label is any, but classes of a {task} task have no order by which "
             "one image could decide for its group. Remove the key"
         )
-    if not any((groups != "").any() for _, groups in held.values()):
+    if not any((groups != "").any() for _, groups in held):
         raise InputError(
             f"{key}, but no image has a group. Name the column of patients or slides with "
             f"data.group (of folders: data.group_pattern), or set {none}"
         )
-    found = [mixed_groups(labels, groups) for labels, groups in held.values()]
-    mixed = [name for names, _ in found for name in names]
+    mixed = mixed_text(mixed_groups(labels, groups) for labels, groups in held)
     if mixed and config.group_label == "refuse":
         rule = f"evaluation.group_label=any ({ANY[task]}), or " if task in ANY else ""
         raise InputError(
-            f"{key}, but {mixed_text(mixed, sum(of for _, of in found))}, so they have no label of "
-            f"their own. Correct the labels, or set {rule}{none}"
+            f"{key}, but {mixed}, so they have no label of their own. Correct the labels, or set "
+            f"{rule}{none}"
         )
 
 
@@ -106,49 +103,17 @@ def notes(
     undecided = any(table.decision is None for table in tables.values())
     if config.aggregate == "share" and point.threshold is None and undecided:
         said.append(f"by group: nothing can be measured, as there is {point.reason}.")
-    for split, table in tables.items():
-        mixed, of = mixed_groups(table.label, table.group)
-        if mixed:
-            rule = f"such a group counts as {ANY[table.task]}"
-            said.append(f"{split}: {mixed_text(mixed, of)}; {rule}.")
+    task, every = next(iter(tables.values())).task, tables.values()
+    if mixed := mixed_text(mixed_groups(table.label, table.group) for table in every):
+        said.append(f"{mixed}; such a group counts as {ANY[task]}.")
     return said
 
 
-def scored_groups(
-    tables: Mapping[str, Predictions],
-    how: GroupScoring,
-    positive: int,
-    point: OperatingPoint,
-    *,
-    bins: int,
-    draws: int = 0,
-    seed: int = 0,
-) -> tuple[GroupScoring, dict[str, SplitScores]]:
-    """How groups are scored in place of images, with their thresholds, and the scores by split.
-
-    Args:
-        tables: Images by split.
-        how: By which rule; its thresholds are found anew, on validation groups as on images.
-        positive: Column of the positive class; binary only.
-        point: The threshold of images, and the specificity that was asked for.
-        bins: Bins of the calibration error.
-        draws: Number of bootstrap draws; 0: none.
-        seed: Their seed.
-    """
-    rows = {s: grouped(of, how.aggregate, positive, point.threshold) for s, of in tables.items()}
-    wanted = 0.5 if point.specificity is None else point.specificity
-    own = find(rows, positive=positive, specificity=wanted, prevalence=point.prevalence)
-    labels = label_points(rows, wanted, draws, seed)
-    drawn = thresholds_of(rows, own, positive, draws, seed) if draws else None
-    points = {"operating_points": {name: of.point for name, of in labels.items()}}
-    binary = next(iter(rows.values())).task == "binary"
-    scores = {
-        split: SplitScores(
-            table, bins, positive, own, drawn=drawn, labels=labels, for_draws=draws > 0
-        )
-        for split, table in rows.items()
-    }
-    return how.model_copy(update={"operating_point": own if binary else None, **points}), scores
+def grouped_splits(
+    tables: Mapping[str, Predictions], how: str, positive: int, point: OperatingPoint
+) -> dict[str, Predictions]:
+    """A row per group in every split; see `grouped`."""
+    return {s: grouped(table, how, positive, point.threshold) for s, table in tables.items()}
 
 
 def grouped(
@@ -251,9 +216,7 @@ def _means(values: Array, number: Rows) -> Array:
 
 
 def _log_means(logs: Array, number: Rows) -> Array:
-    """Logarithm of the mean of each group, from logarithms; of equal ones exactly that value."""
-    order, starts = _sorted(-logs, number)
-    held, sizes = logs[order], np.diff(np.append(starts, len(logs)))
-    highest = held[starts]
-    total = np.add.reduceat(np.exp(held - np.repeat(highest, sizes)), starts)
-    return np.asarray(highest + np.log(total / sizes))
+    """Logarithm of the mean of each group, from logarithms."""
+    order, starts = _sorted(logs, number)
+    sizes = np.diff(np.append(starts, len(logs)))
+    return np.asarray(np.logaddexp.reduceat(logs[order], starts) - np.log(sizes))

@@ -14,15 +14,13 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from medldr.evaluation.aggregate import scored_groups
+from medldr.evaluation.aggregate import grouped_splits
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.gap import UNSEEN
-from medldr.evaluation.metrics.operating_point import find
 from medldr.evaluation.predictions.table import by_split
 from medldr.evaluation.split_entry import SplitEntry
-from medldr.evaluation.split_scores import SplitScores, label_points
-from medldr.folders.evaluation_parts import OperatingPoint
-from medldr.folders.evaluation_record import EvaluationRecord, GapRecord, SplitRecord
+from medldr.evaluation.split_scores import SplitScores, Thresholds, thresholds_of
+from medldr.folders.evaluation_record import EvaluationRecord, GapRecord
 from medldr.metrics import BY_GROUP
 from medldr.types import Predictions
 
@@ -121,38 +119,35 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
     """The same splits scored again from the predictions, values and counts alone."""
     tables, names = by_split(predictions), predictions.class_names
     positive, asked = 1, evaluation.operating_point
-    point = OperatingPoint(specificity=evaluation.specificity or 0.5)
     if evaluation.positive_class in names:
         positive = names.index(evaluation.positive_class)
-    if asked is not None and asked.specificity is not None:
-        point = find(
-            tables, positive=positive, specificity=asked.specificity, prevalence=asked.prevalence
-        )
-    wanted = evaluation.specificity if evaluation.operating_points else None
-    labels = {} if wanted is None else label_points(tables, wanted)
-    by_group = any(of.groups for of in evaluation.splits.values())
-    bins, shots = evaluation.calibration.bins, shots_of(evaluation)
+    wanted = evaluation.specificity, None if asked is None else asked.prevalence
+    cuts = thresholds_of(tables, positive, *wanted)
+    bins, per_group = evaluation.calibration.bins, any(s.groups for s in evaluation.splits.values())
+    images = {"per_group": per_group, "shots": shots_of(evaluation)}
     content: dict[str, Any] = {"task": evaluation.task, "splits": {}}
+
+    def entry(split: str, table: Predictions, how: Thresholds, **more: Any) -> dict[str, Any]:
+        scores = SplitScores(table, bins, positive, **how._asdict(), **more, for_draws=False)
+        return SplitEntry(scores, split, None).content()
+
     for split in evaluation.splits:
         content["splits"][split] = {"n": 0}
         if split in tables:
-            scores = SplitScores(
-                tables[split], bins, positive, point, by_group, shots=shots, for_draws=False,
-                labels=labels,
-            )  # fmt: skip
-            content["splits"][split] = SplitEntry(scores, split, None).content()
+            content["splits"][split] = entry(split, tables[split], cuts, **images)
     how = evaluation.by_group
     if how is not None:
-        found, of_groups = scored_groups(tables, how, positive, point, bins=bins)
-        content["by_group"] = found
-        for split in set(evaluation.splits) & set(tables):
-            entry = SplitEntry(of_groups[split], split, None)
-            content["splits"][split]["by_group"] = entry.content()
+        rows = grouped_splits(tables, how.aggregate, positive, cuts.point)
+        own = thresholds_of(rows, positive, *wanted)
+        found = {"operating_point": own.point, "operating_points": own.points}
+        content["by_group"] = how.model_copy(update=found)
+        for split in set(evaluation.splits) & set(rows):
+            content["splits"][split]["by_group"] = entry(split, rows[split], own)
     if evaluation.positive_class is not None:
         content["positive_class"] = names[positive]
     if asked is not None:
-        content["operating_point"] = point
-    content["operating_points"] = {name: of.point for name, of in labels.items()}
+        content["operating_point"] = cuts.point
+    content["operating_points"] = cuts.points
     if evaluation.gap is not None:
         content["gap"] = _gap(evaluation.gap, content["splits"])
     return EvaluationRecord.model_validate(content)
@@ -178,23 +173,17 @@ def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
             numbers[f"{place}/n"] = row.n
     if evaluation.positive_class is not None:
         numbers["positive_class"] = evaluation.positive_class
-    if evaluation.operating_point is not None:
-        numbers["operating_point/threshold"] = evaluation.operating_point.threshold
-    for name, point in evaluation.operating_points.items():
-        numbers[f"operating_points/{name}/threshold"] = point.threshold
-    if how := evaluation.by_group:
-        points = {"": how.operating_point, **how.operating_points}
-        for name, of_group in points.items():
-            key = f"by_group/operating_point{name and f's/{name}'}/threshold"
-            numbers[key] = of_group and of_group.threshold
+    for place, decided in (("", evaluation), ("by_group/", evaluation.by_group)):
+        if decided is not None:
+            points = {"operating_point": decided.operating_point}
+            points |= {f"operating_points/{n}": of for n, of in decided.operating_points.items()}
+            known = {key: point for key, point in points.items() if point is not None}
+            numbers |= {f"{place}{key}/threshold": of.threshold for key, of in known.items()}
     if evaluation.gap is not None:
         numbers |= {f"gap/{name}": of.value for name, of in evaluation.gap.metrics.items()}
-    held = dict[str, SplitRecord]()
-    for split, of in evaluation.splits.items():
-        held |= (
-            {split: of} if of.by_group is None else {split: of, f"{split}/by_group": of.by_group}
-        )
-    for split, of in held.items():
+    held = {f"{split}/by_group": of.by_group for split, of in evaluation.splits.items()}
+    held |= evaluation.splits
+    for split, of in ((split, of) for split, of in held.items() if of is not None):
         counts: dict[str, Any] = {"n": of.n, **_cells(of.confusion)}
         if of.n_groups is not None:
             counts["n_groups"] = of.n_groups

@@ -21,12 +21,12 @@ from medldr.evaluation import (
 )
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import METHOD
-from medldr.evaluation.metrics import calibration, operating_point
+from medldr.evaluation.metrics import calibration
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.predictions.log_odds import BY_PROBABILITY, ties_confident
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_entry import SplitEntry, absent_classes
-from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
+from medldr.evaluation.split_scores import SplitScores, Thresholds, positive_class, thresholds_of
 from medldr.folders.evaluation_parts import GroupScoring, RecalibrationRecord
 from medldr.folders.run_record import Selection
 from medldr.types import SPLIT_TITLES, DataSpec, Predictions
@@ -128,40 +128,26 @@ def evaluate(
     binary = first.task == "binary"
     positive = positive_class(first, config.positive_class)
     _check_prevalence(first.task, config)
-    held = {split: (of.label, of.group) for split, of in predictions.items()}
-    aggregate.check(config, first.task, held)
-    point = operating_point.find(
-        predictions,
-        positive=positive,
-        specificity=config.specificity,
-        prevalence=config.prevalence,
-    )
-    drawn = thresholds_of(predictions, point, positive, config.draws, config.bootstrap_seed)
-    labels = label_points(predictions, config.specificity, config.draws, config.bootstrap_seed)
-    points = {name: of.point.model_dump() for name, of in labels.items()}
+    aggregate.check(config, first.task, [(of.label, of.group) for of in predictions.values()])
     columns = join(list(tables.values())).columns
     subgroups.check_subgroups(config, columns)
     divisions, undivided = subgroups.divide(columns, config)
     shots = frequency.shots(config, first, trained_on)
-    headline = next((split for split in SPLIT_TITLES if split in tables), None)
-    entries: dict[str, SplitEntry] = {}
-    for split, table in tables.items():
-        divided = tuple(divisions) if split == headline else ()
-        scores = SplitScores(
-            table, config.bins, positive, point, config.per_group, drawn, divided, shots,
-            labels=labels,
-        )  # fmt: skip
-        entries[split] = SplitEntry(scores, split, config)
+    images = {"per_group": config.per_group, "shots": shots}
+    cuts, entries = _entries(predictions, tables, config, positive, tuple(divisions), **images)
     tied = [split for split, table in tables.items() if ties_confident(table)]
     how, by_group = None, dict[str, SplitEntry]()
     if config.aggregate != "none":
-        how = GroupScoring(aggregate=config.aggregate, group_label=config.group_label)
-        how, scored = aggregate.scored_groups(
-            predictions, how, positive, point,
-            bins=config.bins, draws=config.draws, seed=config.bootstrap_seed,
-        )  # fmt: skip
-        by_group = {split: SplitEntry(scored[split], split, config) for split in tables}
+        rows = aggregate.grouped_splits(predictions, config.aggregate, positive, cuts.point)
+        own, by_group = _entries(rows, tables, config, positive)
+        how = GroupScoring(
+            aggregate=config.aggregate,
+            group_label=config.group_label,
+            operating_point=own.point if binary else None,
+            operating_points=own.points,
+        )
     chosen = None if selection is None else Selection.model_validate(selection)
+    points = {name: of.model_dump() for name, of in cuts.points.items()}
     made = None if recalibrated is None else RecalibrationRecord.model_validate(recalibrated)
     return {
         "schema": 1,
@@ -177,7 +163,7 @@ def evaluate(
             "level": bootstrap.LEVEL,
         },
         "calibration": {"definition": calibration.definition(first.task), "bins": config.bins},
-        "operating_point": point.model_dump() if binary else None,
+        "operating_point": cuts.point.model_dump() if binary else None,
         **({"operating_points": points} if points else {}),
         "recalibration": None if recalibrated is None else dict(recalibrated),
         **({} if how is None else {"by_group": how.model_dump()}),
@@ -195,9 +181,29 @@ def evaluate(
             *undivided,
             *([f"{', '.join(tied)}: {BY_PROBABILITY}."] if tied else []),
             *(note for split, of in entries.items() for note in split_notes(split, of.scores)),
-            *aggregate.notes(config, tables, point),
+            *aggregate.notes(config, tables, cuts.point),
         ],
     }
+
+
+def _entries(
+    predictions: Mapping[str, Predictions],
+    splits: Collection[str],
+    config: EvaluationConfig,
+    positive: int,
+    divisions: tuple[subgroups.Division, ...] = (),
+    **images: Any,
+) -> tuple[Thresholds, dict[str, SplitEntry]]:
+    """Thresholds and the entry of each split, of images or of groups in their place."""
+    asked = config.specificity, config.prevalence, config.draws, config.bootstrap_seed
+    cuts = thresholds_of(predictions, positive, *asked)
+    headline = next((split for split in SPLIT_TITLES if split in splits), None)
+    how, entries = {**cuts._asdict(), **images}, {}
+    for split in splits:
+        divided = divisions if split == headline else ()
+        scores = SplitScores(predictions[split], config.bins, positive, divisions=divided, **how)
+        entries[split] = SplitEntry(scores, split, config)
+    return cuts, entries
 
 
 def _check_prevalence(task: str, config: EvaluationConfig) -> None:

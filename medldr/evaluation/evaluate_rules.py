@@ -49,8 +49,8 @@ def check_scoring(config: RunConfig, data: Data) -> None:
     """
     wanted, table = config.evaluation, data.table
     check(wanted, data.spec, data.rows, table.metadata)
-    scored: list[str] = [split for split in data.rows if split in wanted.splits]
-    held = {s: (table.labels[data.rows[s]], table.groups[data.rows[s]]) for s in scored}
+    scored = [rows for split, rows in data.rows.items() if split in wanted.splits]
+    held = [(table.labels[rows], table.groups[rows]) for rows in scored]
     aggregate.check(wanted, data.spec.task, held)
 
 

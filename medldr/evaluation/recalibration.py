@@ -220,21 +220,11 @@ def before(
     """
     names = [m.name for m in METRICS.values() if m.calibration and "split" in m.levels]
     found: dict[str, dict[str, float | None]] = {}
-    for split in config.splits:
-        table = tables.get(split)
-        if table is None or metrics.unusable(table.label, table.prob):
-            continue
-        positive = positive_class(table, config.positive_class)
-        measured = metrics.values(
-            metrics.measures(
-                table.label, table.prob, table.task, bins=config.bins, positive=positive
-            )
-        )
-        found[split] = {
-            name: None if np.isnan(measured[name]) else measured[name]
-            for name in names
-            if name in measured
-        }
+    for split in (split for split in config.splits if split in tables):
+        measured = _measured(tables[split], config)
+        each = {name: measured[name] for name in names if name in measured}
+        if measured:
+            found[split] = {name: None if np.isnan(of) else of for name, of in each.items()}
     return found
 
 
@@ -255,16 +245,22 @@ def worsened(
             continue
         for domain in np.unique(table.domain).tolist():
             part = table.select(table.domain == domain)
-            if metrics.unusable(part.label, part.prob):
-                continue
-            old, new = (
-                metrics.values(metrics.measures(part.label, prob, part.task, bins=config.bins))
-                for prob in (part.prob, tempered(part, made.temperature).prob)
-            )
-            for name in (key for key in ("nll", "ece") if new[key] - old[key] >= NOTICED):
+            old, new = (_measured(of, config) for of in (part, tempered(part, made.temperature)))
+            for name in (key for key in ("nll", "ece") if old and new[key] - old[key] >= NOTICED):
                 place = {"split": split, "domain": domain, "metric": name}
                 found.append(Worsened(**place, before=old[name], after=new[name]))
     return tuple(found)
+
+
+def _measured(table: Predictions, config: EvaluationConfig) -> dict[str, float]:
+    """Every metric of a table; empty where nothing can be measured."""
+    if metrics.unusable(table.label, table.prob):
+        return {}
+    positive, of = (
+        positive_class(table, config.positive_class),
+        (table.label, table.prob, table.task),
+    )
+    return metrics.values(metrics.measures(*of, bins=config.bins, positive=positive))
 
 
 def written(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from types import MappingProxyType
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,102 +73,97 @@ def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int
     return known.index(name)
 
 
+class Thresholds(NamedTuple):
+    """How items are decided, as `SplitScores` takes it.
+
+    Attributes:
+        point: The operating point of a binary task; without a threshold for any other.
+        drawn: Its threshold in each draw of the validation split; None: the same in all.
+        labels: Of each label of a multi-label task; empty for any other, and for a label.
+    """
+
+    point: OperatingPoint
+    drawn: Array | None = None
+    labels: Mapping[str, Thresholds] = MappingProxyType({})
+
+    @property
+    def points(self) -> dict[str, OperatingPoint]:
+        """The operating point of each label."""
+        return {name: of.point for name, of in self.labels.items()}
+
+
 def thresholds_of(
     predictions: Mapping[str, Predictions],
-    point: OperatingPoint,
     positive: int,
-    draws: int,
-    seed: int,
-) -> Array | None:
-    """The threshold in every bootstrap draw of the validation split.
+    specificity: float | None,
+    prevalence: float | None = None,
+    draws: int = 0,
+    seed: int = 0,
+) -> Thresholds:
+    """The thresholds of the validation split, and those of every bootstrap draw of it.
 
     These are the draws in which that split itself is scored, and they are independent of those of
-    any other split.
+    any other split. All labels of a multi-label task have the same draws.
 
     Args:
         predictions: Tables by split.
-        point: The threshold.
-        positive: Column of the positive class.
-        draws: Number of draws.
+        positive: Column of the positive class; binary only.
+        specificity: The requested one, of each label if there are several; None: nothing is
+            decided.
+        prevalence: Stated prevalence, if any.
+        draws: Number of draws; 0: none.
         seed: Their seed.
 
     Returns:
-        ``(draws,)``, NaN in draws without negatives; None where there is no threshold.
+        The thresholds; drawn ones are ``(draws,)``, NaN in draws without negatives.
 
     Example:
         >>> from medldr.evaluation.predictions.table import predictions_of
         >>> prob = np.linspace(0.01, 0.5, 50)
         >>> table = predictions_of("binary", [0] * 50, np.stack([1 - prob, prob], 1))
-        >>> point = OperatingPoint(specificity=0.9, threshold=0.45, split="val")
-        >>> drawn = thresholds_of({"val": table}, point, 1, 200, 0)
-        >>> bool(0.4 < drawn.mean() < 0.47), bool(0.01 < drawn.std() < 0.05)
-        (True, True)
+        >>> point, drawn, _ = thresholds_of({"val": table}, 1, 0.9, draws=200)
+        >>> point.threshold, bool(0.4 < drawn.mean() < 0.47), bool(0.01 < drawn.std() < 0.05)
+        (0.45, True, True)
     """
-    specificity = point.specificity
-    if point.threshold is None or point.split is None or specificity is None:
-        return None
-    table = predictions[point.split]
-    of_column = {positive: table.label.astype(np.int64) != positive}
-    (found,) = _drawn(table, of_column, specificity, draws, bootstrap.stream(seed, point.split))
-    return found
+    if specificity is None:
+        return Thresholds(OperatingPoint(specificity=0.5))
+    point = operating_point.find(
+        predictions, positive=positive, specificity=specificity, prevalence=prevalence
+    )
+    labels = operating_point.find_each(predictions, specificity)
+    columns = dict(enumerate(labels.values())) or {positive: point}
+    decided = [column for column, of in columns.items() if of.threshold is not None]
+    drawn: dict[int, Array] = {}
+    if draws and decided:
+        split = str(columns[decided[0]].split)
+        drawn = _drawn(
+            predictions[split], decided, specificity, draws, bootstrap.stream(seed, split)
+        )
+    each = {name: Thresholds(of, drawn.get(k)) for k, (name, of) in enumerate(labels.items())}
+    return Thresholds(point, None if labels else drawn.get(positive), each)
 
 
 def _drawn(
     table: Predictions,
-    negatives: Mapping[int, NDArray[np.bool_]],
+    columns: Sequence[int],
     specificity: float,
     draws: int,
     stream: np.random.Generator,
-) -> list[Array]:
+) -> dict[int, Array]:
     """The threshold of each column ``(draws,)`` in the same draws, from its negatives."""
+    truth = ranking.positives(table.label, len(table.class_names), table.task)
     units, found = bootstrap.units(table), []
     for weights in bootstrap.group_weights(units.count, draws, stream, len(table)):
         each = []
-        for column, negative in negatives.items():
-            scores = table.prob[:, column]
+        for column in columns:
+            scores, negative = table.prob[:, column], truth[:, column] == 0
             order = np.flatnonzero(negative)[np.argsort(scores[negative], kind="stable")]
             below = np.cumsum(weights[units.number[order]], axis=0)
             needed = np.maximum(np.ceil(specificity * below[-1] - 1e-9), 1.0)
             threshold = scores[order][np.argmax(below >= needed, axis=0)]
             each.append(np.where(below[-1] > 0, threshold, np.nan))
         found.append(each)
-    return [np.concatenate(chunks) for chunks in zip(*found, strict=True)]
-
-
-@dataclass(frozen=True)
-class LabelPoint:
-    """How one label of a multi-label task is decided.
-
-    Attributes:
-        point: Its operating point.
-        drawn: Its threshold in each draw of the validation split; None: the same in all.
-    """
-
-    point: OperatingPoint
-    drawn: Array | None = None
-
-
-def label_points(
-    predictions: Mapping[str, Predictions], specificity: float, draws: int = 0, seed: int = 0
-) -> dict[str, LabelPoint]:
-    """How each label is decided, by name; empty for any task but multi-label.
-
-    Args:
-        predictions: Tables by split.
-        specificity: Requested specificity, of each label.
-        draws: Number of draws; 0: none.
-        seed: Their seed.
-    """
-    points = operating_point.find_each(predictions, specificity)
-    decided = {k: of for k, of in enumerate(points.values()) if of.threshold is not None}
-    drawn: dict[int, Array] = {}
-    if draws and decided:
-        split = str(next(iter(decided.values())).split)
-        table, stream = predictions[split], bootstrap.stream(seed, split)
-        negatives = {k: np.asarray(table.label[:, k] == 0) for k in decided}
-        found = _drawn(table, negatives, specificity, draws, stream)
-        drawn = dict(zip(decided, found, strict=True))
-    return {name: LabelPoint(of, drawn.get(k)) for k, (name, of) in enumerate(points.items())}
+    return dict(zip(columns, np.concatenate(found, axis=1), strict=True))
 
 
 def place_of(name: str) -> tuple[str, str]:
@@ -213,7 +210,7 @@ class SplitScores:
     divisions: tuple[subgroups.Division, ...] = ()
     shots: Shots | None = None
     for_draws: bool = True
-    labels: Mapping[str, LabelPoint] = field(default_factory=dict)
+    labels: Mapping[str, Thresholds] = field(default_factory=dict)
 
     @property
     def headline(self) -> list[str]:

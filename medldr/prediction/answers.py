@@ -100,6 +100,17 @@ class Answers:
         return called
 
 
+def mean_threshold(of_runs: Iterable[float | None]) -> float | None:
+    """The mean of the thresholds of several runs; None where any has none.
+
+    Example:
+        >>> mean_threshold([0.2, 0.4]), mean_threshold([0.2, None])
+        (0.30000000000000004, None)
+    """
+    each = list(of_runs)
+    return None if None in each else float(np.mean(np.array(each, np.float64)))
+
+
 def unreadable_path(out: Path) -> Path:
     """Where the items that could not be used are listed.
 

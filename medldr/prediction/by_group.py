@@ -20,19 +20,9 @@ from medldr.evaluation.aggregate import grouped
 from medldr.folders.evaluation_parts import GroupScoring, OperatingPoint
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
-from medldr.prediction.answers import Answers
+from medldr.prediction.answers import Answers, mean_threshold
 from medldr.prediction.items import Item
 from medldr.types import Predictions
-
-
-def group_path(out: Path) -> Path:
-    """Where the answers to groups are written.
-
-    Example:
-        >>> group_path(Path("predictions.csv")).name
-        'predictions_by_group.csv'
-    """
-    return out.with_name(f"{out.stem}_by_group.csv")
 
 
 def group_rule(folders: Sequence[Path]) -> GroupScoring:
@@ -50,22 +40,15 @@ def group_rule(folders: Sequence[Path]) -> GroupScoring:
             "the config.yaml of each run, and run `medldr evaluate` on it"
         )
     known = [how for how in made if how is not None]
-    labels = {n: [how.operating_points.get(n) for how in known] for n in known[0].operating_points}
-    points = {name: _mean(of) for name, of in labels.items()}
-    return GroupScoring(
-        aggregate=ways[0],
-        operating_point=_mean([how.operating_point for how in known]),
-        operating_points={name: of for name, of in points.items() if of is not None},
-    )
-
-
-def _mean(points: Sequence[OperatingPoint | None]) -> OperatingPoint | None:
-    """The first point with the mean of the thresholds; None where one has none."""
-    thresholds = [None if point is None else point.threshold for point in points]
-    if points[0] is None or None in thresholds:
-        return None
-    mean = float(np.mean(np.array(thresholds, np.float64)))
-    return points[0].model_copy(update={"threshold": mean})
+    runs = [{"": how.operating_point, **how.operating_points} for how in known]
+    points = dict[str, OperatingPoint]()
+    for name, point in runs[0].items():
+        each_own = [run.get(name) for run in runs]
+        mean = mean_threshold(None if of is None else of.threshold for of in each_own)
+        if point is not None and mean is not None:
+            points[name] = point.model_copy(update={"threshold": mean})
+    of_all = points.pop("", None)
+    return GroupScoring(aggregate=ways[0], operating_point=of_all, operating_points=points)
 
 
 def by_group(answers: Answers, items: Sequence[Item], how: GroupScoring) -> Answers:
@@ -103,7 +86,7 @@ def by_group(answers: Answers, items: Sequence[Item], how: GroupScoring) -> Answ
         spread=None,
         threshold=None if point is None else point.threshold,
         thresholds={n: of.threshold or 0.0 for n, of in how.operating_points.items()},
-        warnings=tuple(tuple(_warnings(read[of], given[of], odd[of])) for of in ids),
+        warnings=tuple(_warnings(read[of], given[of], odd[of]) for of in ids),
         unreadable=(),
         notes=tuple(notes),
         groups=(),
@@ -111,6 +94,6 @@ def by_group(answers: Answers, items: Sequence[Item], how: GroupScoring) -> Answ
     )
 
 
-def _warnings(read: int, given: int, odd: int) -> list[str]:
-    said = [f"{given - read} of {given} images could not be read"] if read < given else []
-    return said + ([f"{odd} of {read} images have warnings"] if odd else [])
+def _warnings(read: int, given: int, odd: int) -> tuple[str, ...]:
+    lost = f"{given - read} of {given} images could not be read" if read < given else ""
+    return tuple(filter(None, [lost, f"{odd} of {read} images have warnings" if odd else ""]))

@@ -23,7 +23,7 @@ from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.evaluation.predictions.log_odds import log_odds_of_mean
 from medldr.folders.preprocessing_record import label_rule
-from medldr.prediction.answers import Answers, Unreadable
+from medldr.prediction.answers import Answers, Unreadable, mean_threshold
 from medldr.prediction.items import Item, find_items, item_of_array, listed
 from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
@@ -224,17 +224,14 @@ def _new_item(run: Trained, item: Item) -> NewItem:
 
 
 def _threshold(runs: Sequence[Trained]) -> float | None:
-    thresholds = [run.record.threshold for run in runs]
-    if None in thresholds:
-        return None
-    return float(np.mean(np.array(thresholds, dtype=np.float64)))
+    return mean_threshold(run.record.threshold for run in runs)
 
 
 def _thresholds(runs: Sequence[Trained]) -> dict[str, float]:
     """The mean of each label's thresholds; none for a label that any run has none of."""
-    each = [run.record.thresholds for run in runs]
-    shared = [name for name in runs[0].record.class_names if all(name in of for of in each)]
-    return {name: float(np.mean([of[name] for of in each])) for name in shared}
+    names = runs[0].record.class_names
+    means = {n: mean_threshold(run.record.thresholds.get(n) for run in runs) for n in names}
+    return {name: mean for name, mean in means.items() if mean is not None}
 
 
 def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import load_config
+from medldr.data.checks.group_labels import stray_labels
 from medldr.data.listing.item_frame import Listing
 from medldr.data.reading.new_item import NewItem
 from medldr.data.seen import seen_by
@@ -31,7 +32,7 @@ from medldr.prediction.answers import Answers, Unreadable
 from medldr.prediction.items import Item
 from medldr.prediction.predict import load_runs, predict_items
 from medldr.prediction.trained import Trained
-from medldr.prediction.validation_folder import evaluated, numbered, write_validation
+from medldr.prediction.validation_folder import numbered, write_validation
 from medldr.types import Predictions
 
 COLUMNS: Final = ("path", "label", "domain", "group", "group_scope", "ordinal", "uncertain")
@@ -50,16 +51,16 @@ class Validated(NamedTuple):
         items: How many items were scored.
         unreadable: Items that could not be used; their names stay at the site.
         warned: How many items are unlike the training images in some way.
-        seen: How many images of the table the run has seen in training; left out unless kept.
-        not_compared: Why this could not be told of all, a sentence each.
+        left_out: How many images were left out, as the run has seen them in training.
+        notes: What is to be said of images that the run has seen, a sentence each.
     """
 
     folder: Path
     items: int
     unreadable: tuple[Unreadable, ...]
     warned: int
-    seen: int
-    not_compared: tuple[str, ...]
+    left_out: int
+    notes: tuple[str, ...]
 
 
 def validate(
@@ -101,9 +102,8 @@ def validate(
     config = _site_config(trained, Path(table), overrides)
     listing = table_plugin.list_items(config.data)
     scoring, own = config.evaluation, _own_validation(files, trained)
-    held = {split: (of.label, of.group) for split, of in own.items()}
-    of_site = {"test": (listing.labels, listing.groups)}
-    aggregate.check(scoring, trained.record.task, {**of_site, **held})
+    held = [(listing.labels, listing.groups), *((of.label, of.group) for of in own.values())]
+    aggregate.check(scoring, trained.record.task, held)
     trained.config = trained.config.model_copy(update={"evaluation": scoring})
     kept, not_compared = seen_by(files.path)
     trained.reader.digests = {one.kind for one in kept}
@@ -136,19 +136,19 @@ def validate(
     used = np.flatnonzero([keep_seen or not one for one in seen])
     name = site or folder.name
     scored = _scored(listing, answers, name, trained).select(used)
-    tables = {**own, "test": scored}
-    notes = [*listing.notes, *not_compared]
-    said = f"{known:,} of {len(seen):,} images were seen in training"
-    marks = [f"{said}."] if known and keep_seen else []
-    if known and not keep_seen:
-        notes.append(f"{said} and left out")
-    content = evaluated(trained, files, tables, [*marks, *notes], len(unreadable))
+    what = ", so the numbers are too good." if keep_seen else " and left out"
+    said = [f"{known:,} of {len(seen):,} images were seen in training{what}"] if known else []
+    notes = [*said, *listing.notes, *not_compared, *stray_labels(scored.label, scored.group)]
+    if unreadable:
+        notes.append(f"scans that could not be read and were left out: {len(unreadable)}")
+    tables, marks = {**own, "test": scored}, said if keep_seen else []
     with whole_folder(folder) as made:
         write_validation(
-            RunFolder(made), trained, files, tables, content, name, digest.hexdigest(), marks
+            RunFolder(made), trained, files, tables, name, digest.hexdigest(), notes, marks
         )
     warned = sum(bool(answers.warnings[row]) for row in used.tolist())
-    return Validated(folder, len(used), unreadable, warned, known, tuple(not_compared))
+    left_out = 0 if keep_seen else known
+    return Validated(folder, len(used), unreadable, warned, left_out, (*said, *not_compared))
 
 
 def _is_validation(folder: Path) -> bool:

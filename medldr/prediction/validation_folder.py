@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.config.identity import dump_config, run_hash
-from medldr.data.checks.group_labels import stray_labels
 from medldr.datasets import table as table_plugin
 from medldr.evaluation import recalibration
 from medldr.evaluation.evaluate import evaluate
@@ -42,76 +41,31 @@ def numbered(groups: NDArray[np.str_]) -> NDArray[np.str_]:
     return np.array([number.get(name, "") for name in groups.tolist()], dtype=np.str_)
 
 
-def evaluated(
-    trained: Trained,
-    files: RunFolder,
-    tables: Mapping[str, Predictions],
-    table_notes: Sequence[str],
-    unreadable: int,
-) -> dict[str, Any]:
-    """The content of `evaluation.json`.
-
-    Args:
-        trained: The run.
-        files: Its files.
-        tables: Its validation split, and the site's as ``test``.
-        table_notes: What was noticed in the site's table, without names of files or patients.
-        unreadable: How many scans could not be read.
-    """
-    record = read_run_record(files)
-    settings = trained.config.evaluation.model_copy(
-        update={"subgroups": None, "bands": {}, "splits": tuple(tables)}
-    )
-    notes = [
-        f"external validation of {record.label} (seed {record.seed}) on scans of another site",
-        *table_notes,
-        *stray_labels(tables["test"].label, tables["test"].group),
-    ]
-    if unreadable:
-        notes.append(f"scans that could not be read and were left out: {unreadable}")
-    made = record.recalibration.get(record.selection.rule) if record.selection else None
-    how = None
-    if made is not None:
-        temperature = made.temperature or 1.0
-        raw = {
-            split: recalibration.tempered(table, 1 / temperature) for split, table in tables.items()
-        }
-        how = recalibration.written(made, raw, settings)
-    return evaluate(
-        tables,
-        settings,
-        selection=None if record.selection is None else record.selection.written(),
-        seen=() if record.spec is None else record.spec.train_domains,
-        notes=notes,
-        recalibrated=how,
-        trained_on=None if record.spec is None else record.spec.class_counts,
-    )
-
-
 def write_validation(
     made: RunFolder,
     trained: Trained,
     files: RunFolder,
     tables: Mapping[str, Predictions],
-    content: dict[str, Any],
     site: str,
     data_hash: str,
+    notes: Sequence[str],
     marks: Sequence[str],
 ) -> None:
-    """Write the folder.
+    """Score the site and write the folder.
 
     Args:
         made: The folder to write; it exists and is empty.
         trained: The run.
         files: Its files.
         tables: Its validation split, and the site's as ``test``.
-        content: Of `evaluation.json`.
         site: What the site is called.
         data_hash: Of the site's images.
+        notes: What was noticed in the site's table, without names of files or patients.
         marks: What stands beside every number.
     """
     record = read_run_record(files)
     config = _without_paths(trained.config, site, trained)
+    content = _evaluated(config, record, tables, notes)
     write_text(made.config, dump_config(config))
     write_predictions(made.predictions, join(list(tables.values())))
     write_preprocessing(made.preprocessing, trained.record)
@@ -146,6 +100,29 @@ def write_validation(
     )
     write_evaluation(made, content)
     add_to_run_record(made, checksums=checksums_of(made))
+
+
+def _evaluated(
+    config: RunConfig, record: RunRecord, tables: Mapping[str, Predictions], notes: Sequence[str]
+) -> dict[str, Any]:
+    """The content of `evaluation.json`."""
+    settings = config.evaluation.model_copy(update={"splits": tuple(tables)})
+    what = f"external validation of {record.label} (seed {record.seed}) on scans of another site"
+    made = record.recalibration.get(record.selection.rule) if record.selection else None
+    how = None
+    if made is not None:
+        back = 1 / (made.temperature or 1.0)
+        raw = {split: recalibration.tempered(table, back) for split, table in tables.items()}
+        how = recalibration.written(made, raw, settings)
+    return evaluate(
+        tables,
+        settings,
+        selection=None if record.selection is None else record.selection.written(),
+        seen=() if record.spec is None else record.spec.train_domains,
+        notes=[what, *notes],
+        recalibrated=how,
+        trained_on=None if record.spec is None else record.spec.class_counts,
+    )
 
 
 def _training(record: RunRecord) -> dict[str, Any]:

@@ -250,7 +250,7 @@ def test_a_patient_with_a_stray_label_counts_as_positive_only_where_this_is_aske
     config = EvaluationConfig(draws=100, aggregate="max", group_label="any")
     found = evaluate({"test": MIXED}, config)
     assert found["splits"]["test"]["by_group"]["confusion"] == [[1, 0], [0, 2]]
-    assert found["notes"][-1].startswith("test: 1 of 3 groups (patients, slides) has images of")
+    assert found["notes"][-1].startswith("1 of 3 groups (patients, slides) have images of")
     assert found["notes"][-1].endswith("(p03); such a group counts as positive if any image is.")
     images = evaluate({"test": MIXED}, EvaluationConfig(draws=100))
     assert "p03" not in json.dumps(images)  # these scores are of images, whatever their patients

@@ -32,7 +32,7 @@ def test_images_of_training_are_left_out_of_a_validation(lab, medldr, table, tmp
     ended = medldr("validate", run, path, "--out", tmp_path / "mixed")
     assert ended.code == 3, ended.err
     known = n["train"] + n["val"]
-    assert f"{known} images were seen in training and left out" in ended.out
+    assert f"{known} of {known + n['test']} images were seen in training" in ended.out
     path, _ = table(run, "test")
     assert medldr("validate", run, path, "--out", tmp_path / "new").code == 0
     mixed, new = (

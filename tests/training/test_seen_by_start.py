@@ -101,7 +101,7 @@ def test_ids_of_other_data_mean_nothing(source, check):
     start = source(_data(SPLITS, data_hash="other"), digests=False).path
     found = check(_data(MOVED), start)
     assert found["marks"] == []
-    assert "were not compared with those of erm-0a1b2c3d-s0" in found["start"][0]
+    assert "not compared with the training images of erm-0a1b2c3d-s0" in found["start"][0]
 
 
 def test_content_decides_where_both_keep_it(source, check):

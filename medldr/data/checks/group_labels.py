@@ -8,12 +8,13 @@ Source:
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.counting import counted, some
+from medldr.data.counting import some
 
 Labels: TypeAlias = NDArray[Any]
 
@@ -34,24 +35,24 @@ def mixed_groups(labels: Labels, groups: NDArray[np.str_]) -> tuple[list[str], i
     names, number = np.unique(groups[rows], return_inverse=True)
     mixed = np.zeros(len(names), dtype=bool)
     for column in np.atleast_2d(labels[rows].T):
-        low, high = np.full((2, len(names)), [[np.inf], [-np.inf]])
         known = ~np.isnan(column)
-        np.minimum.at(low, number[known], column[known])
-        np.maximum.at(high, number[known], column[known])
-        mixed |= low < high
+        pairs = np.unique(np.stack([number[known], column[known]]), axis=1)
+        mixed |= np.bincount(pairs[0].astype(np.int64), minlength=len(names)) > 1
     return names[mixed].tolist(), len(names)
 
 
-def mixed_text(mixed: list[str], of: int) -> str:
-    """In words.
+def mixed_text(found: Iterable[tuple[list[str], int]]) -> str:
+    """What `mixed_groups` found, in some splits together, in words; empty where it found none.
 
     Example:
-        >>> mixed_text(["p03", "p17"], 24)
+        >>> mixed_text([(["p03", "p17"], 20), ([], 4)])
         '2 of 24 groups (patients, slides) have images of different labels (p03, p17)'
     """
-    have = "has" if len(mixed) == 1 else "have"
-    groups = counted(of, "group (patient, slide)", "groups (patients, slides)")
-    return f"{len(mixed):,} of {groups} {have} images of different labels ({some(mixed)})"
+    mixed, of = list[str](), 0
+    for names, groups in found:
+        mixed, of = mixed + names, of + groups
+    what = f"{len(mixed):,} of {of:,} groups (patients, slides) have images of different labels"
+    return f"{what} ({some(mixed)})" if mixed else ""
 
 
 def stray_labels(labels: Labels, groups: NDArray[np.str_]) -> tuple[str, ...]:
@@ -61,7 +62,5 @@ def stray_labels(labels: Labels, groups: NDArray[np.str_]) -> tuple[str, ...]:
         labels: As for `mixed_groups`.
         groups: As for `mixed_groups`.
     """
-    if labels.ndim == 2 or not (groups != "").any():
-        return ()
-    mixed, of = mixed_groups(labels, groups)
-    return (mixed_text(mixed, of),) if 0 < 2 * len(mixed) <= of else ()
+    found = ([], 0) if labels.ndim == 2 else mixed_groups(labels, groups)
+    return (mixed_text([found]),) if 0 < 2 * len(found[0]) <= found[1] else ()

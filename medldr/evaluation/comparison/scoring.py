@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from medldr.errors import InputError
-from medldr.evaluation.aggregate import grouped
+from medldr.evaluation.aggregate import grouped_splits
 from medldr.evaluation.comparison.runs import Run
 from medldr.evaluation.frequency import common_shots
-from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.metrics.items import Shots
-from medldr.evaluation.split_scores import SplitScores, label_points, positive_class, thresholds_of
+from medldr.evaluation.split_scores import SplitScores, positive_class, thresholds_of
 from medldr.types import Predictions
 
 DEFAULT_SPECIFICITY = 0.9
@@ -81,29 +80,22 @@ def of_groups(runs: Sequence[Run], settings: Settings) -> tuple[Run, ...]:
     """
     found = []
     for run in runs:
-        tables, wanted = run.predictions, settings.specificity
+        tables = run.predictions
         positive = positive_class(next(iter(tables.values())), settings.positive_class)
-        point = operating_point.find(tables, positive=positive, specificity=wanted)
-        how, cut = settings.aggregate, point.threshold
-        rows = {split: grouped(table, how, positive, cut) for split, table in tables.items()}
+        point = thresholds_of(tables, positive, settings.specificity).point
+        rows = grouped_splits(tables, settings.aggregate, positive, point)
         found.append(replace(run, predictions=rows, thresholds={}))
     return tuple(found)
 
 
 def scores_of(run: Run, table: Predictions, settings: Settings, per_group: bool) -> SplitScores:
     """Score a run with the settings of the first one and its own threshold."""
-    positive, wanted = positive_class(table, settings.positive_class), settings.specificity
-    point = operating_point.find(run.predictions, positive=positive, specificity=wanted)
-    made, how = (settings, positive), (settings.draws, settings.seed)
+    positive = positive_class(table, settings.positive_class)
+    made, how = (settings, positive), (settings.specificity, None, settings.draws, settings.seed)
     if made not in run.thresholds:  # a run is scored on several splits
-        run.thresholds[made] = (
-            thresholds_of(run.predictions, point, positive, *how),
-            label_points(run.predictions, wanted, *how),
-        )
-    drawn, labels = run.thresholds[made]
-    return SplitScores(
-        table, settings.bins, positive, point, per_group, drawn, shots=settings.shots, labels=labels
-    )
+        run.thresholds[made] = thresholds_of(run.predictions, positive, *how)
+    own = {"per_group": per_group, "shots": settings.shots, **run.thresholds[made]._asdict()}
+    return SplitScores(table, settings.bins, positive, **own)
 
 
 def recorded_noise(

@@ -125,8 +125,7 @@ def test_every_draw_has_the_threshold_of_its_own_validation_draw(make, groups):
     val = make("binary", 40, split="val", seed=1, group=grouped(40))
     test = make("binary", 60, seed=2, group=grouped(60))
     tables = {"val": val, "test": test}
-    point = operating_point.find(tables, positive=1, specificity=0.8)
-    drawn = thresholds_of(tables, point, 1, 50, 3)
+    point, drawn, _ = thresholds_of(tables, 1, 0.8, draws=50, seed=3)
     for name, table in tables.items():
         scores = SplitScores(table, 15, 1, point, drawn=drawn)
         found = scores.draws(50, 3, name)
@@ -154,8 +153,7 @@ def repeated(table, split, draws, seed):
 
 def test_on_the_validation_split_itself_the_requested_specificity_is_always_reached(make):
     val = make("binary", 80, split="val")
-    point = operating_point.find({"val": val}, positive=1, specificity=0.9)
-    drawn = thresholds_of({"val": val}, point, 1, 100, 0)
+    point, drawn, _ = thresholds_of({"val": val}, 1, 0.9, draws=100)
     found = SplitScores(val, 15, 1, point, drawn=drawn).draws(100, 0, "val")
     assert found["specificity_at_threshold"].min() >= 0.9
 
@@ -163,8 +161,7 @@ def test_on_the_validation_split_itself_the_requested_specificity_is_always_reac
 def test_a_validation_draw_without_negatives_has_no_threshold():
     prob = np.array([[0.4, 0.6], [0.2, 0.8], [0.9, 0.1]])
     val = predictions_of("binary", [1, 1, 0], prob, split="val")
-    point = operating_point.find({"val": val}, positive=1, specificity=0.9)
-    drawn = thresholds_of({"val": val}, point, 1, 300, 0)
+    point, drawn, _ = thresholds_of({"val": val}, 1, 0.9, draws=300)
     assert 0.2 < np.isnan(drawn).mean() < 0.4  # (2/3)^3
     found = SplitScores(val, 15, 1, point, drawn=drawn).draws(300, 0, "val")
     assert np.isnan(found["sensitivity_at_specificity"][np.isnan(drawn)]).all()
