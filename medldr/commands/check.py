@@ -105,7 +105,8 @@ def _with_seen(inspection: Inspection, trained: Path) -> Inspection:
     table = inspection.table
     seen, lacking = known_images(trained, table)
     ids = table.ids[seen].tolist()
-    said = f"{table.name}: {len(ids):,} of {len(table):,} images were seen in training by {trained}"
+    name, of = trained.resolve().name, f"{len(ids):,} of {len(table):,} images"
+    said = f"{table.name}: {of} were seen in training by {name}"
     if ids:
         said += f", such as {', '.join(ids[:3])}: `medldr validate` leaves them out"
     wrong, note = ((said,), ()) if ids else ((), (said,))
