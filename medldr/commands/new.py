@@ -76,10 +76,11 @@ def write(study: Study, out: Path) -> None:
     import torch
     from rich.text import Text
 
-    from medldr.commands.new_study.study_file import summary, sweep_name, text
+    from medldr.commands.new_study.study_file import summary, text
     from medldr.folders.files import write_text
     from medldr.folders.provenance import cores
     from medldr.reporting.writers.terminal import console
+    from medldr.sweeps.plan.file import sweep_name
 
     write_text(out, text(study, out, gpu=torch.cuda.is_available(), cores=cores()))
     print_to = console()

@@ -114,12 +114,16 @@ class Merged:
 class Layers:
     """Collects the layers of a configuration.
 
+    Args:
+        section: Where packaged parts are, if not in any section of a run: ``search``.
+
     Attributes:
         in_order: The layers, the strongest last.
         problems: What is wrong so far, one line each.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, section: str | None = None) -> None:
+        self._section = section
         self.in_order: list[Layer] = []
         self.problems: list[str] = []
         self._open: list[Path] = []
@@ -172,6 +176,8 @@ class Layers:
     def _add_entry(self, entry: str, by: Layer) -> None:
         """Add a file or a packaged part that a document extends."""
         parts = packaged_names()
+        if self._section is not None:
+            parts = [f"{self._section}/{name}" for name in packaged_names(self._section)]
         if _FILE_ENTRY.search(entry):
             path = by.folder / Path(entry).expanduser()
             if path.is_file():

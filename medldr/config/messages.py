@@ -30,36 +30,28 @@ _ALIKE: Final = 0.7
 """Likeness of two names from which on one may be meant by the other."""
 # Names of the same thing in other tools; they serve suggestions only and are never accepted.
 _ELSEWHERE: Final = {
-    "amp": "training.precision",
-    "architecture": "model.name",
-    "backbone": "model.name",
-    "bs": "training.batch_size",
-    "checkpoint": "training.init_from",
-    "data_dir": "data.root",
-    "data_path": "data.root",
-    "dataset": "data.name",
-    "decay": "training.weight_decay",
-    "epoch": "training.epochs",
-    "exclude_patients": "data.exclude",
-    "gpus": "machine.devices",
-    "image_size": "data.size",
-    "learning_rate": "training.lr",
-    "learningrate": "training.lr",
-    "lr_scheduler": "training.schedule",
-    "max_epochs": "training.epochs",
-    "max_steps": "training.steps",
-    "method": "algorithm.name",
-    "num_epochs": "training.epochs",
-    "num_workers": "machine.workers",
-    "optim": "training.optimizer",
-    "patience": "training.early_stopping",
-    "pretrained": "model.pretrained",
-    "random_state": "seed",
-    "scheduler": "training.schedule",
-    "test_domains": "data.held_out",
-    "test_envs": "data.held_out",
-    "train_size": "data.train_fraction",
-    "wd": "training.weight_decay",
+    "algorithm.name": "method",
+    "data.exclude": "exclude_patients",
+    "data.held_out": "test_domains test_envs",
+    "data.name": "dataset",
+    "data.root": "data_dir data_path",
+    "data.size": "image_size",
+    "data.train_fraction": "train_size",
+    "machine.devices": "gpus",
+    "machine.workers": "num_workers",
+    "model.name": "architecture backbone",
+    "model.pretrained": "pretrained",
+    "seed": "random_state",
+    "training.batch_size": "bs",
+    "training.early_stopping": "patience",
+    "training.epochs": "epoch max_epochs num_epochs",
+    "training.init_from": "checkpoint",
+    "training.lr": "learning_rate learningrate",
+    "training.optimizer": "optim",
+    "training.precision": "amp",
+    "training.schedule": "lr_scheduler scheduler",
+    "training.steps": "max_steps",
+    "training.weight_decay": "decay wd",
 }
 
 
@@ -87,7 +79,7 @@ def _mistakes(
     elif kind in _IN_OUR_WORDS:
         yield _in_our_words(path, error, merged)
     else:
-        yield path, _not_allowed(error)
+        yield path, not_allowed(error)
 
 
 def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[KeyPath, str]:
@@ -96,9 +88,9 @@ def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[K
     if error["type"] in _ABOUT_A_NAME and isinstance(error["input"], dict):
         path = (*path, "name") if "name" in error["input"] else path
     named = _NAMES_A_KEY.match(text)
-    if named and _value(tuple(named[1].split(".")), merged.values) is not None:
+    if named and value_at(tuple(named[1].split(".")), merged.values) is not None:
         path, text = tuple(named[1].split(".")), text[named.end() :]
-    section, value = str(path[0]) if path else "", _value(path, merged.values)
+    section, value = str(path[0]) if path else "", value_at(path, merged.values)
     if path == (section, "name") and value in packaged_names(section):
         text += f". A part has that name: write {section}={value} or '{section}: {value}'"
     return path, text
@@ -106,7 +98,7 @@ def _in_our_words(path: KeyPath, error: ErrorDetails, merged: Merged) -> tuple[K
 
 def _head(path: KeyPath, merged: Merged) -> str:
     """A key with its value and its line; of a section, with the files that set its keys."""
-    value = _value(path, merged.values)
+    value = value_at(path, merged.values)
     if isinstance(value, dict) or trimmed(path, merged.values) != path:
         sources = merged.sources(path)
         return (dotted(path) or "the whole") + (f" ({', '.join(sources)})" if sources else "")
@@ -144,9 +136,11 @@ def _directly_below(prefix: str, keys: Iterable[str]) -> list[str]:
     return [name for name in names if "." not in name and "[" not in name]
 
 
-def _not_allowed(error: ErrorDetails) -> str:
+def not_allowed(error: ErrorDetails) -> str:
+    """What pydantic says of a value, in the words of a file."""
     text = error["msg"].replace("Input should", "should")
     text = re.sub(r"a valid dictionary( or instance of \w+)?", "a mapping", text)
+    text = re.sub(r"a valid (list|tuple)", "a list", text)
     expected = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
     return f"{text}.{did_you_mean(str(error['input']), expected)}".removesuffix(".")
 
@@ -210,7 +204,7 @@ def nearest_key(key: str, keys: Iterable[str]) -> str | None:
     def likeness(name: str) -> tuple[float, float, bool]:
         in_section, _, last = name.rpartition(".")
         # Items of training.stages have some keys of training.
-        aliases = [a for a, of in _ELSEWHERE.items() if name in (of, of.removeprefix("training."))]
+        aliases = (_ELSEWHERE.get(name) or _ELSEWHERE.get(f"training.{name}", "")).split()
         alike = max(SequenceMatcher(None, word, leaf).ratio() for word in (last, *aliases))
         if len(leaf) > 2 and last.startswith(leaf):
             alike = max(alike, _ALIKE)
@@ -250,7 +244,7 @@ def _along(path: KeyPath, values: Any) -> list[Any]:
     return passed
 
 
-def _value(path: KeyPath, values: Any) -> Any:
+def value_at(path: KeyPath, values: Any) -> Any:
     """The value that a path leads to; None where there is none."""
     passed = _along(path, values)
     return passed[-1] if len(passed) > len(path) else None

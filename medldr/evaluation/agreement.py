@@ -1,9 +1,9 @@
 """Whether an evaluation follows from the predictions beside it.
 
 The entry of each split is made again from `predictions.csv`, as `medldr.evaluation.evaluate` makes
-it but without bootstrap draws and curves, and the two frames of scores are compared: every value of
-a split, class, domain, part and group, the gap, the counts and the thresholds. Only keys that both
-sides have are compared, as subgroups and calibration fits are left to `medldr verify`. This is
+it but without bootstrap draws and curves, and the two are compared: every value of a split, class,
+domain, part and group, the gap, the counts and the thresholds. Only keys that both sides have are
+compared, as subgroups and calibration fits are left to `medldr verify`. This is
 cheap enough for every report; ends of intervals are protected by checksums
 (`medldr.folders.checksums`) and by `medldr verify`, which draws again.
 """
@@ -21,11 +21,15 @@ from medldr.evaluation.predictions.table import by_split
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores, Thresholds, thresholds_of
 from medldr.folders.evaluation_record import EvaluationRecord, GapRecord
-from medldr.metrics import BY_GROUP
 from medldr.types import Predictions
 
 TOLERANCE = 1e-9
 """Largest difference, relative or absolute, that another order of summing may cause."""
+TEXTS = ("reason", "note", "notes", "method", "definition", "definitions")
+"""Keys whose sentences another version may word differently."""
+PLAIN = {"splits": "", "metrics": "", "value": "", "parts": "", "classes": "class",
+         "domains": "domain", "groups": "group"}  # fmt: skip
+"""Parts of a key of `evaluation.json` as they are called everywhere else."""
 
 
 class Difference(NamedTuple):
@@ -86,12 +90,10 @@ def differences(evaluation: EvaluationRecord, predictions: Predictions) -> list[
     about = list(_about(evaluation, predictions))
     if about:  # nothing can be computed with another task or other classes
         return about
-    recorded, computed = _numbers(evaluation), _numbers(_computed(evaluation, predictions))
-    return [
-        Difference(key, value, computed[key])
-        for key, value in recorded.items()
-        if key in computed and not equal(value, computed[key])
-    ]
+    both = (evaluation, _computed(evaluation, predictions))
+    recorded, computed = (each.model_dump(mode="json", exclude_unset=True) for each in both)
+    found = leaves(recorded, computed)
+    return [each for each in found if not equal(each.recorded, each.computed)]
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -124,12 +126,13 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
     wanted = evaluation.specificity, None if asked is None else asked.prevalence
     cuts = thresholds_of(tables, positive, *wanted)
     bins, per_group = evaluation.calibration.bins, any(s.groups for s in evaluation.splits.values())
+    seen = domains_seen(evaluation)
     images = {"per_group": per_group, "shots": shots_of(evaluation)}
     content: dict[str, Any] = {"task": evaluation.task, "splits": {}}
 
     def entry(split: str, table: Predictions, how: Thresholds, **more: Any) -> dict[str, Any]:
         scores = SplitScores(table, bins, positive, **how._asdict(), **more, for_draws=False)
-        return SplitEntry(scores, split, None).content()
+        return SplitEntry(scores, split, None).content(seen)
 
     for split in evaluation.splits:
         content["splits"][split] = {"n": 0}
@@ -139,7 +142,10 @@ def _computed(evaluation: EvaluationRecord, predictions: Predictions) -> Evaluat
     if how is not None:
         rows = grouped_splits(tables, how.aggregate, positive, cuts.point)
         own = thresholds_of(rows, positive, *wanted)
-        found = {"operating_point": own.point, "operating_points": own.points}
+        found = {
+            "operating_point": how.operating_point and own.point,
+            "operating_points": own.points,
+        }
         content["by_group"] = how.model_copy(update=found)
         for split in set(evaluation.splits) & set(rows):
             content["splits"][split]["by_group"] = entry(split, rows[split], own)
@@ -157,55 +163,38 @@ def _gap(recorded: GapRecord, splits: Mapping[str, Any]) -> dict[str, Any]:
     """A seen split minus the unseen one, of splits that were scored again."""
     seen, unseen = (splits.get(s, {}).get("metrics", {}) for s in (recorded.seen, UNSEEN))
     metrics = {}
-    for name in (name for name in recorded.metrics if name in seen and name in unseen):
+    for name in recorded.metrics.keys() & seen.keys() & unseen.keys():
         one, other = seen[name]["value"], unseen[name]["value"]
-        metrics[name] = {"value": None if one is None or other is None else one - other}
+        metrics[name] = {"value": None if None in (one, other) else one - other}
     return {"seen": recorded.seen, "metrics": metrics}
 
 
-def _numbers(evaluation: EvaluationRecord) -> dict[str, Any]:
-    """The values and counts of an evaluation that follow from predictions alone, by key."""
-    numbers: dict[str, Any] = {}
-    for row in evaluation.scores.rows:
-        numbers[row.key] = row.value
-        place = f"{row.place}/by_group" if row.metric.startswith(BY_GROUP) else row.place
-        if row.n is not None:
-            numbers[f"{place}/n"] = row.n
-    if evaluation.positive_class is not None:
-        numbers["positive_class"] = evaluation.positive_class
-    for place, decided in (("", evaluation), ("by_group/", evaluation.by_group)):
-        if decided is not None:
-            points = {"operating_point": decided.operating_point}
-            points |= {f"operating_points/{n}": of for n, of in decided.operating_points.items()}
-            known = {key: point for key, point in points.items() if point is not None}
-            numbers |= {f"{place}{key}/threshold": of.threshold for key, of in known.items()}
-    if evaluation.gap is not None:
-        numbers |= {f"gap/{name}": of.value for name, of in evaluation.gap.metrics.items()}
-    held = {f"{split}/by_group": of.by_group for split, of in evaluation.splits.items()}
-    held |= evaluation.splits
-    for split, of in ((split, of) for split, of in held.items() if of is not None):
-        counts: dict[str, Any] = {"n": of.n, **_cells(of.confusion)}
-        if of.n_groups is not None:
-            counts["n_groups"] = of.n_groups
-        if of.domains:
-            counts["domains"] = sorted(of.domains)
-        if of.groups:
-            counts["groups"] = sorted(of.groups)
-        if of.worst_domain is not None:
-            counts["worst_domain/name"] = of.worst_domain.name
-        if of.worst_group is not None:
-            counts |= {"worst_group/name": of.worst_group.name, "worst_group/n": of.worst_group.n}
-        counts |= {f"group/{name}/correct": group.correct for name, group in of.groups.items()}
-        numbers |= {f"{split}/{key}": value for key, value in counts.items()}
-    return numbers
+def domains_seen(evaluation: EvaluationRecord) -> set[str]:
+    """Names of the domains that training images came from."""
+    domains = (item for of in evaluation.splits.values() for item in of.domains.items())
+    return {name for name, domain in domains if domain.seen}
 
 
-def _cells(confusion: Any, key: str = "confusion") -> dict[str, Any]:
-    """The cells of a confusion matrix by their place, counted from 0."""
-    if not isinstance(confusion, list):
-        return {} if confusion is None else {key: confusion}
-    return {
-        place: value
-        for number, part in enumerate(confusion)
-        for place, value in _cells(part, f"{key}/{number}").items()
-    }
+def leaves(recorded: Any, computed: Any, key: tuple[str, ...] = ()) -> Iterator[Difference]:
+    """Every value that both sides have, with its key; sentences are left out.
+
+    Example:
+        >>> recorded, computed = {"test": {"n": 3, "old": 1}}, {"test": {"n": 4}}
+        >>> [str(each) for each in leaves({"splits": recorded}, {"splits": computed})]
+        ['test/n: evaluation.json says 3, predictions.csv gives 4']
+    """
+    if isinstance(recorded, dict) and isinstance(computed, dict):
+        if key[-1:] in (("domain",), ("group",)) and recorded.keys() != computed.keys():
+            yield Difference(f"{'/'.join(key)}s", sorted(recorded), sorted(computed))
+        for name in (each for each in recorded if each in computed and each not in TEXTS):
+            part = PLAIN.get(name, name)
+            yield from leaves(recorded[name], computed[name], (*key, part) if part else key)
+    elif isinstance(recorded, list) and isinstance(computed, list):
+        if len(recorded) != len(computed):
+            sizes = f"{len(recorded)} values", f"{len(computed)} values"
+            yield Difference("/".join(key), *sizes)
+            return
+        for place, pair in enumerate(zip(recorded, computed, strict=True)):
+            yield from leaves(*pair, (*key, str(place)))
+    else:
+        yield Difference("/".join(key), recorded, computed)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from medldr.errors import InputError
-from medldr.evaluation.agreement import Difference, differences
+from medldr.evaluation.agreement import differences
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.checksums import changes, checksums_of, is_scored, result_files
 from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
@@ -24,26 +24,35 @@ SHOWN = 3
 
 
 def read_results(
-    files: RunFolder, record: RunRecord | None
+    files: RunFolder, record: RunRecord | None, rule: str | None = None
 ) -> tuple[EvaluationRecord | None, Predictions | None]:
     """The evaluation and the predictions of a run, each None where it is absent.
+
+    Those of a rule that is not reported are computed again only where no checksum says that they
+    are as they were written: sweeps have many.
 
     Args:
         files: The run folder.
         record: Its `run.json`; None where it is absent.
+        rule: The rule that chose the weights; None: the reported one.
 
     Raises:
         InputError: If a file is damaged or was changed, or the evaluation does not follow from the
             predictions; names the run, what differs and the cure.
     """
-    evaluation, table, wrong = None, None, list[Difference]()
-    if files.evaluation.is_file():
-        evaluation = read_evaluation(files)
-        if files.predictions.is_file():
-            table = read_predictions(files.predictions, evaluation.task)
-            wrong = differences(evaluation, table)
-    read = (files.run, files.metrics, files.predictions, files.evaluation, files.mistakes)
-    _refuse(files, _changed(files, record, *read), map(str, wrong))
+    evaluation, table, wrong = None, None, list[str]()
+    made, predictions = files.evaluation_of(rule), files.predictions_of(rule)
+    read = (files.run, files.metrics, predictions, made, files.mistakes)
+    changed = _changed(files, record, *((made, predictions) if rule else read))
+    sure = rule and record is not None and record.checksums and not changed
+    if made.is_file():
+        evaluation = read_evaluation(files, rule)
+        if predictions.is_file() and not sure:
+            table = read_predictions(predictions, evaluation.task)
+            place = f"selected/{rule}: " if rule else ""
+            wrong = [f"{place}{each}" for each in differences(evaluation, table)]
+    if rule is None or evaluation is not None:
+        _refuse(files, changed, wrong)
     return evaluation, table
 
 
@@ -113,29 +122,6 @@ def _scored_now(files: RunFolder, record: RunRecord, name: str) -> bool:
     """Whether a file is written when a run is scored; rules without their weights are left out."""
     gone = {rule for rule in record.selections if not files.selected(rule).is_file()}
     return is_scored(name) and not gone & set(Path(name).parent.parts)
-
-
-def read_further_evaluation(
-    files: RunFolder, record: RunRecord | None, rule: str
-) -> EvaluationRecord | None:
-    """The evaluation of the weights of a rule that is not reported; None where there is none.
-
-    It is computed again only where no checksum says that it is as it was written: sweeps have many.
-
-    Raises:
-        InputError: As `read_results`.
-    """
-    if not files.evaluation_of(rule).is_file():
-        return None
-    evaluation = read_evaluation(files, rule)
-    predictions = files.predictions_of(rule)
-    changed, wrong = _changed(files, record, files.evaluation_of(rule), predictions), list[str]()
-    unsure = bool(changed) or record is None or not record.checksums
-    if unsure and predictions.is_file():
-        table = read_predictions(predictions, evaluation.task)
-        wrong = [f"selected/{rule}: {each}" for each in differences(evaluation, table)]
-    _refuse(files, changed, wrong)
-    return evaluation
 
 
 def _changed(files: RunFolder, record: RunRecord | None, *paths: Path) -> dict[str, str]:

@@ -7,9 +7,8 @@ written, and nothing that a folder names is imported.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,7 +17,7 @@ from medldr.config import EvaluationConfig
 from medldr.config.sections import section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation.agreement import Difference, differences, equal
+from medldr.evaluation.agreement import differences, domains_seen, equal, leaves
 from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.predictions.table import by_split, read_predictions
@@ -31,12 +30,6 @@ from medldr.folders.evaluation_record import (
 )
 from medldr.folders.files import RunFolder
 from medldr.folders.run_record import RunRecord, read_run_record
-
-TEXTS = ("reason", "note", "notes", "method", "definition", "definitions")
-"""Keys whose sentences another version may word differently."""
-PLAIN = {"splits": "", "metrics": "", "value": "", "parts": "", "classes": "class",
-         "domains": "domain", "groups": "group"}  # fmt: skip
-"""Parts of a key of `evaluation.json` as they are called everywhere else."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +83,8 @@ def verify_run(files: RunFolder) -> Verdict | None:
     others = [rule for rule in record.selections if files.evaluation_of(rule).is_file()]
     for rule in (None, *others):
         place = "" if rule is None else f"selected/{rule}: "
-        absent = [path.name for path in _scored_files(files, rule) if not path.is_file()]
+        both = files.evaluation_of(rule), files.predictions_of(rule)
+        absent = [path.name for path in both if not path.is_file()]
         if absent:
             text = f"{place}{' and '.join(absent)} missing, so scores cannot be checked"
             # Someone who shares a run may leave the predictions of other rules out.
@@ -117,17 +111,10 @@ def _may_be_left_out(files: RunFolder, name: str) -> bool:
     return name == files.model.name or name.startswith(("selected/", "stages/"))
 
 
-def _scored_files(files: RunFolder, rule: str | None) -> tuple[Path, Path]:
-    """`evaluation.json` and `predictions.csv` of the reported rule (None) or of another one."""
-    if rule is None:
-        return files.evaluation, files.predictions
-    return files.evaluation_of(rule), files.predictions_of(rule)
-
-
 def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> Verdict:
     """The evaluation of the weights of a rule, made again with the draws that it records."""
     recorded, content = read_evaluation(files, rule), read_evaluation_content(files, rule)
-    table = read_predictions(_scored_files(files, rule)[1], recorded.task)
+    table = read_predictions(files.predictions_of(rule), recorded.task)
     points = {each.key: each for each in differences(recorded, table)}
     shots, gap = shots_of(recorded), recorded.gap
     config = read_yaml(files.config).values if files.config.is_file() else {}
@@ -135,35 +122,31 @@ def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> Verd
         by_split(table),
         evaluation_settings(recorded, section(config, "evaluation")),
         selection=content.get("selection"),
-        seen={
-            name
-            for split in recorded.splits.values()
-            for name, domain in split.domains.items()
-            if domain.seen
-        },
+        seen=domains_seen(recorded),
         shared=[gap.seen] if gap is not None and gap.shared_groups else [],
         recalibrated=content.get("recalibration"),
         trained_on=None if shots is None else shots.counts,
     )
-    leaves = list(_leaves(content, again))
+    every = list(leaves(content, again))
     others = {
         each.key: str(each)
-        for each in leaves
+        for each in every
         if not equal(each.recorded, each.computed) and each.key not in points
     }
     differs, texts = tuple(map(str, points.values())), tuple(others.values())
     made, now = (each.get("intervals", {}).get("method") for each in (content, again))
+    numbers, remarks = len(every), list[str]()
     if made != now:
-        remark = "its CIs were made by an older method, so they were not checked"
-        numbers = len(leaves) - len(others)
-        return Verdict(rule or "", numbers=numbers, differs=differs, remarks=(remark,))
-    if not texts or _same_software(record):
-        return Verdict(rule or "", numbers=len(leaves), differs=differs + texts)
-    remark = (
-        f"{len(texts)} CIs and other numbers beside the point values are not those of this version "
-        f"of medldr or of NumPy, for example {texts[0]}"
-    )
-    return Verdict(rule or "", numbers=len(leaves), differs=differs, remarks=(remark,))
+        numbers -= len(others)
+        remarks.append("its CIs were made by an older method, so they were not checked")
+    elif texts and _same_software(record):
+        differs += texts
+    elif texts:
+        remarks.append(
+            f"{len(texts)} CIs and other numbers beside the point values are not those of this "
+            f"version of medldr or of NumPy, for example {texts[0]}"
+        )
+    return Verdict(rule or "", numbers=numbers, differs=differs, remarks=tuple(remarks))
 
 
 def _same_software(record: RunRecord) -> bool:
@@ -213,20 +196,3 @@ def evaluation_settings(
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"]))
         raise InputError(f"evaluation.{key} cannot be used: {first['msg']}") from error
-
-
-def _leaves(recorded: Any, computed: Any, key: tuple[str, ...] = ()) -> Iterator[Difference]:
-    """Every value that both sides have, with its key; sentences are left out."""
-    if isinstance(recorded, dict) and isinstance(computed, dict):
-        for name in (each for each in recorded if each in computed and each not in TEXTS):
-            part = PLAIN.get(name, name)
-            yield from _leaves(recorded[name], computed[name], (*key, part) if part else key)
-    elif isinstance(recorded, list) and isinstance(computed, list):
-        if len(recorded) != len(computed):
-            sizes = f"{len(recorded)} values", f"{len(computed)} values"
-            yield Difference("/".join(key), *sizes)
-            return
-        for place, pair in enumerate(zip(recorded, computed, strict=True)):
-            yield from _leaves(*pair, (*key, str(place)))
-    else:
-        yield Difference("/".join(key), recorded, computed)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from pydantic import AliasChoices, Field, model_validator
@@ -362,19 +361,15 @@ def read_evaluation_content(files: RunFolder, rule: str | None = None) -> dict[s
     Raises:
         InputError: If it is missing or damaged.
     """
-    return read_content(_path(files, rule), cure(files))
+    return read_content(files.evaluation_of(rule), cure(files))
 
 
 def write_evaluation(files: RunFolder, content: Mapping[str, Any], rule: str | None = None) -> None:
     """Write `evaluation.json`, whole or not at all, after a check that it can be read again."""
     _checked(content, files, rule)
-    write_json(_path(files, rule), dict(content))
-
-
-def _path(files: RunFolder, rule: str | None) -> Path:
-    return files.evaluation if rule is None else files.evaluation_of(rule)
+    write_json(files.evaluation_of(rule), dict(content))
 
 
 def _checked(content: Mapping[str, Any], files: RunFolder, rule: str | None) -> EvaluationRecord:
     known = (SCHEMA,) if "schema" in content else ()
-    return check_record(content, _path(files, rule), EvaluationRecord, cure(files), known)
+    return check_record(content, files.evaluation_of(rule), EvaluationRecord, cure(files), known)

@@ -363,13 +363,13 @@ class RunFolder:
         made.owner = self.owner
         return made
 
-    def predictions_of(self, rule: str) -> Path:
-        """Predictions of the weights chosen by a rule other than the reported one."""
-        return self.path / "selected" / rule / self.predictions.name
+    def predictions_of(self, rule: str | None) -> Path:
+        """Predictions of the weights chosen by a rule; None: by the reported one."""
+        return self.path / ("" if rule is None else f"selected/{rule}") / self.predictions.name
 
-    def evaluation_of(self, rule: str) -> Path:
+    def evaluation_of(self, rule: str | None) -> Path:
         """Evaluation of these predictions."""
-        return self.path / "selected" / rule / self.evaluation.name
+        return self.predictions_of(rule).with_name(self.evaluation.name)
 
     def __fspath__(self) -> str:
         return str(self.path)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from medldr.data.counting import some
 from medldr.errors import InputError
 from medldr.evaluation.setting_choice import RULE, Trial, choose
 from medldr.folders.choices_record import Choices, read_choices, write_choices
 from medldr.folders.metrics_log import read_log
 from medldr.folders.standing import standing_of
-from medldr.folders.sweep_record import DRAW, JOINT, Layout, Member, SweepFolder
-from medldr.reporting.read.searched_settings import method_and_setting
+from medldr.folders.sweep_record import JOINT, Layout, Member, SweepFolder
+from medldr.reporting.read.searched_settings import method_and_setting, trials_of
 from medldr.sweeps.plan.expand import Planned, choosing
 
 
@@ -40,7 +41,7 @@ def choose_settings(folder: SweepFolder, planned: Sequence[Planned], layout: Lay
         layout: How the sweep is laid out, which says what its settings are.
     """
     choices = tuple(
-        choose(*cell, [_trial(folder, member, layout.search) for member in members])
+        choose(*cell, [t for member in members for t in _trials(folder, member, layout.search)])
         for cell, members in choosing(planned, layout).items()
     )
     write_choices(folder, RULE, choices)
@@ -60,7 +61,7 @@ def known_choices(folder: SweepFolder, planned: Sequence[Planned], layout: Layou
     if choices is not None and other:
         raise InputError(
             f"{folder.choices} was chosen from other runs than this sweep has, for "
-            f"{'; '.join(other[:3])}{' and more' if len(other) > 3 else ''}. Add --choose-again to "
+            f"{some(other, 3)}. Add --choose-again to "
             "choose anew, or choose another folder with --out"
         )
     return choices or ()
@@ -73,9 +74,8 @@ def stale_runs(folder: SweepFolder, planned: Sequence[Planned]) -> list[str]:
     return [name for name in names if standing_of(folder, name).state == "done"]
 
 
-def _trial(folder: SweepFolder, member: Member, search: Sequence[str]) -> Trial:
-    keys = {key: member.row_values[key] for key in search if key != DRAW} | {**member.drawn}
+def _trials(folder: SweepFolder, member: Member, search: Sequence[str]) -> list[Trial]:
     _, setting = method_and_setting(member.row_values, search)
     done = standing_of(folder, member.run).state == "done"
     log = read_log(folder.run(member.run).metrics)[0] if done else None
-    return Trial(member.run, setting, member.seed, keys, log)
+    return trials_of(member, setting, search, [log])

@@ -10,14 +10,13 @@ from typing import Any, Final
 from rich.console import Console
 
 from medldr.config.load import refusal
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError
 from medldr.folders.standing import standing_of
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import SweepReport, print_sweep, printed_tables, write_sweep_report
 from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
-from medldr.sweeps.plan.file import find_sweep
 from medldr.sweeps.plan.run_data import absent_files, changed_data
 from medldr.sweeps.plan.schema import nearest
 from medldr.sweeps.show import error_lines, print_plan, print_status
@@ -114,7 +113,6 @@ def sweep_command(
     if source == "status":
         print_status(status_of(SweepFolder(_one_folder(words))))
         return 0
-    _refuse_misspelt_status(source)
     _check_launcher(launcher, jobs)
     plan = make_plan(source, words, out, only, choose_again=choose_again)
     if dry:
@@ -143,16 +141,6 @@ def _print_errors(lines: Sequence[str]) -> None:
     console = Console(stderr=True, highlight=False)
     for line in lines:
         console.print(line, soft_wrap=not console.is_terminal, markup=False)
-
-
-def _refuse_misspelt_status(source: str) -> None:
-    """Refuse a misspelt ``status``, unless there is a sweep of that name."""
-    near = did_you_mean(source, ["status"])
-    if near:
-        try:
-            find_sweep(source)
-        except InputError as error:
-            raise InputError(f"{error}.{near} `medldr sweep status DIR`") from error
 
 
 def _one_folder(words: Sequence[str]) -> Path:

@@ -71,16 +71,12 @@ class SweepResult:
     tables: tuple[Table, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        counts = [(len(self.failed), "failed"), (len(self.left_out), "left out")]
         first = self.tables[0].rows if self.tables else []
         rows = sum(row.style != CHANCE for row in first)
-        facts = [
-            str(self.folder),
-            f"{count_runs(len(self.done))} done",
-            *(f"{number} {word}" for number, word in counts if number),
-            *([f"{rows} rows"] if rows else ()),
-        ]
-        return f"SweepResult({', '.join(facts)})"
+        counts = {"failed": len(self.failed), "left out": len(self.left_out), "rows": rows}
+        facts = [f"{number} {word}" for word, number in counts.items() if number]
+        done = f"{count_runs(len(self.done))} done"
+        return f"SweepResult({', '.join([str(self.folder), done, *facts])})"
 
     def _repr_html_(self) -> str | None:
         """Its numbers as tables; None, which shows `repr`, before its report is written."""

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from medldr.data.counting import some
 from medldr.folders.standing import AT_WORK, State
 from medldr.folders.sweep_record import Member
 from medldr.reporting.writers.terminal import console
@@ -183,9 +184,7 @@ def some_runs(names: Sequence[str]) -> str:
         >>> some_runs(["a", "b", "c", "d", "e"])
         '5 runs: a, b, c and 2 more'
     """
-    more = len(names) - _NAMES
-    first = ", ".join(names[:_NAMES])
-    return f"{count_runs(len(names))}: {first}" + (f" and {more} more" if more > 0 else "")
+    return f"{count_runs(len(names))}: {some(names, _NAMES)}"
 
 
 def error_lines(errors: Mapping[str, str]) -> list[str]:

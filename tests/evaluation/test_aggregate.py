@@ -161,7 +161,7 @@ def test_a_changed_number_of_patients_is_found(tables, how):
     found = differences(EvaluationRecord.model_validate(content), table)
     assert {one.key for one in found} == {
         "test/by_group/auc",
-        "test/domain/h0/by_group/n",
+        "test/by_group/domain/h0/n",
         "by_group/operating_point/threshold",
     }
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from medldr.commands.new_study.asking import TOLD, Asker, Finding, Role, remark
-from medldr.data.counting import some
+from medldr.data.counting import counted, some
 from medldr.data.listing.names import split_of
 from medldr.data.listing.tables import Sheet
 from medldr.data.metadata_columns import MOST_VALUES, is_number
@@ -129,16 +129,14 @@ def _optional(
 ) -> list[Finding]:
     if role in given:
         return [Finding(role, given[role], TOLD)]
-    suited, findings = [], []
-    for name in _suited(sheet, role, used):
-        wrong = _unfit(sheet, name, role)
-        if not wrong:
-            suited.append(name)
-        else:
-            findings.append(remark(f"The column {name!r} is not taken for data.{role}: {wrong}."))
-    if suited:
-        findings.insert(0, _chosen(sheet, role, suited, asker))
-    return findings
+    wrong = {name: _unfit(sheet, name, role) for name in _suited(sheet, role, used)}
+    suited = [name for name, why in wrong.items() if not why]
+    remarks = [
+        remark(f"The column {name!r} is not taken for data.{role}: {why}.")
+        for name, why in wrong.items()
+        if why
+    ]
+    return [_chosen(sheet, role, suited, asker), *remarks] if suited else remarks
 
 
 def _suited(sheet: Sheet, role: Role, used: set[str]) -> list[str]:
@@ -168,7 +166,7 @@ def _chosen(sheet: Sheet, role: Role, suited: list[str], asker: Asker) -> Findin
 def _values(sheet: Sheet, name: str, role: Role) -> str:
     """How many values a column has and, unless they are patients, which ones."""
     counts = Counter(cell for cell in sheet.column(name) if cell)
-    number = f"{len(counts):,} different {'value' if len(counts) == 1 else 'values'}"
+    number = counted(len(counts), "different value", "different values")
     if role == "group":
         return number
     return f"{number}: {some((f'{value} ({n:,})' for value, n in sorted(counts.items())), _LISTED)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -40,11 +41,6 @@ class FoundTable(NamedTuple):
     labels: str = ""
     label_names: tuple[str, ...] = ()
     split: str = ""
-
-    @property
-    def file(self) -> Path:
-        """The table's file."""
-        return self.sheet.path
 
 
 def data_keys(options: Options, asker: Asker) -> list[Finding]:
@@ -92,15 +88,13 @@ def _of_table(
     sheet = table.sheet
     what = "images" if not table.path else "rows"
     why = f"{len(sheet):,} {what}, {len(sheet.names):,} columns: {', '.join(sheet.names)}."
-    keys = [Finding("file", table.file, " ".join([*remarks, why]))]
-    if table.root != table.file.parent:
+    keys = [Finding("file", sheet.path, " ".join([*remarks, why]))]
+    if table.root != sheet.path.parent:
         keys.append(Finding("root", table.root, "The files are found below this folder."))
     taken = [table.path or sheet.names[0]]
     if table.path:
         keys.append(Finding("path", table.path, "The column whose cells exist as files."))
-    given: dict[Role, str] = {
-        role: name for role, name in options.columns.items() if role != "path"
-    }
+    given: dict[Role, str] = {r: name for r, name in options.columns.items() if r != "path"}
     if table.split:
         taken.append(table.split)
         keys.append(remark("The names of the arrays say which images train and test."))
@@ -163,10 +157,10 @@ def _find_table(folder: Path, asker: Asker) -> tuple[FoundTable | None, list[str
             remarks.append(f"{name} is not a table whose rows name scans.")
     if not candidates:
         return None, remarks
-    by_name = {one.file.name: one for one in candidates}
+    by_name = {one.sheet.path.name: one for one in candidates}
     if len(by_name) == 1:
         return candidates[0], remarks
-    best = max(candidates, key=lambda one: len(one.sheet)).file.name
+    best = max(candidates, key=lambda one: len(one.sheet)).sheet.path.name
     answer = asker.choose("Which table lists the scans", list(by_name), best)
     counts = ", ".join(f"{name} with {len(one.sheet):,} rows" for name, one in by_name.items())
     return by_name[answer.value], [*remarks, f"Tables found: {counts}. {answer.why}"]
@@ -175,20 +169,16 @@ def _find_table(folder: Path, asker: Asker) -> tuple[FoundTable | None, list[str
 def _files(sheet: Sheet, root: Path, names: Sequence[str]) -> tuple[str, Path] | None:
     """The column whose cells exist as files, and the folder in which they do."""
     ordered = sorted(names, key=lambda name: rank(name, "path") is None)
-    seen = {name: _examples(sheet.column(name)) for name in ordered}
-    for name, cells in seen.items():
-        if _most_exist(cells, root):
-            return name, root
-    for name, cells in seen.items():
-        near = near_root(root, cells[0]) if cells else None
-        if near is not None and _most_exist(cells, near):
-            return name, near
+    seen = {name: cells for name in ordered if (cells := _examples(sheet.column(name)))}
+    places: Iterator[tuple[str, Path | None]] = itertools.chain(
+        ((name, root) for name in seen),
+        ((name, near_root(root, cells[0])) for name, cells in seen.items()),
+    )
+    for name, place in places:
+        # At least half have to exist; the others are absent, which is said later.
+        if place and 2 * len(find_places(seen[name], place).absent) <= len(seen[name]):
+            return name, place
     return None
-
-
-def _most_exist(cells: Sequence[str], root: Path) -> bool:
-    """Whether at least half of some paths do; the others are absent, which is said later."""
-    return bool(cells) and 2 * len(find_places(cells, root).absent) <= len(cells)
 
 
 def _examples(cells: Sequence[str]) -> list[str]:
@@ -217,8 +207,7 @@ def _archive(file: Path) -> FoundTable:
 
 
 def _rank(name: str) -> int:
-    place = rank(name, "label")
-    return 2 if place is None else place
+    return {0: 0, 1: 1, None: 2}[rank(name, "label")]
 
 
 def _columns(shapes: dict[str, tuple[int, ...]]) -> list[str]:

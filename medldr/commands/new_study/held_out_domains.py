@@ -107,17 +107,13 @@ def choose_held_out(table: ImageTable, config: DatasetConfig) -> HeldOut:
         why = f"Each run leaves one of {len(sizes):,} domains out and is tested on it."
         if len(sizes) - len(cautions) > MOST:
             why += f" The {MOST} with the most images are; add others as you like."
-        return HeldOut(labels(sorted(chosen)), train, tested, why, tuple(cautions), tuple(private))
-    rows = make_splits(table, config).rows
-    why = "No domain is held out: "
-    if not sizes:
-        why += "none are named. Results say nothing about other hospitals."
-    elif len(sizes) == 1:
-        why += f"all scans are of {next(iter(sizes))!r}."
     else:
-        why += "none can be."
-    tested = {"": len(rows.get("test", ()))}
-    return HeldOut({}, len(rows["train"]), tested, why, tuple(cautions), tuple(private))
+        rows = make_splits(table, config).rows
+        train, tested = len(rows["train"]), {"": len(rows.get("test", ()))}
+        none = {0: "none are named. Results say nothing about other hospitals.",
+                1: f"all scans are of {next(iter(sizes), '')!r}."}  # fmt: skip
+        why = f"No domain is held out: {none.get(len(sizes), 'none can be.')}"
+    return HeldOut(labels(sorted(chosen)), train, tested, why, tuple(cautions), tuple(private))
 
 
 def _reason(table: ImageTable, domain: str) -> str:
@@ -163,13 +159,10 @@ def held_out_keys(table: ImageTable, asker: Asker) -> list[Finding]:
     domains = set(table.domains.tolist()) - {""}
     if len(domains) < 2:
         return []
-    own = bool((table.splits != "").any())
     tested = set(table.domains[table.splits == "test"].tolist())
     shared, total = shared_groups(table)
     if shared:
-        question = (
-            "Are patients with equal names in two domains the same, or numbered by each (own)"
-        )
+        question = "Are patients of equal names in two domains the same, or of each one (own)"
         answer = asker.choose(question, (_SAME, _OWN), _SAME)
         counts = f"{shared:,} of {total:,} names of patients occur in several domains."
         if answer.value == _OWN:
@@ -181,13 +174,13 @@ def held_out_keys(table: ImageTable, asker: Asker) -> list[Finding]:
             "patients, set group_scope: domain in place of this line."
         )
         return [Finding("held_out_rows", "test", why)]
-    if not own:
+    if not (table.splits != "").any():
         return []
-    if domains <= tested:
-        why = "A held-out domain is tested on its own test rows; uncomment to test on all of them."
-        return [Finding("held_out_rows", "all", why, used=False)]
-    why = "Not every domain has test rows, so a held-out domain is tested on all of its rows."
-    return [Finding("held_out_rows", "all", why)]
+    some_lack = not domains <= tested
+    why = "A held-out domain is tested on its own test rows; uncomment to test on all of them."
+    if some_lack:
+        why = "Not every domain has test rows, so a held-out domain is tested on all of its rows."
+    return [Finding("held_out_rows", "all", why, used=some_lack)]
 
 
 def shared_groups(table: ImageTable) -> tuple[int, int]:

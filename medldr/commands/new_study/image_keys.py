@@ -53,6 +53,7 @@ _SIMILAR: Final = 1.25
 _AIR: Final = -500.0
 """No scan but a CT has whole numbers below this."""
 _STRETCHED: Final = 1.25
+_WORDS: Final = {2: ("pictures", "pixels", "shorter"), 3: ("volumes", "voxels", "middle")}
 
 
 def dims_of(facts: Sequence[Facts]) -> int:
@@ -87,11 +88,10 @@ def _flat(facts: Facts) -> bool:
 
 
 def _edges(facts: Facts, dims: int) -> tuple[int, ...]:
-    spatial = facts.spatial
-    if dims == 2 and len(spatial) == 3 and 1 in spatial:
-        at = spatial.index(1)
-        return (*spatial[:at], *spatial[at + 1 :])
-    return spatial
+    edges = [*facts.spatial]
+    if dims == 2 and len(edges) == 3 and 1 in edges:
+        edges.remove(1)
+    return tuple(edges)
 
 
 def _size(edges: NDArray[np.int64], dims: int) -> tuple[int, str]:
@@ -100,14 +100,11 @@ def _size(edges: NDArray[np.int64], dims: int) -> tuple[int, str]:
     typical = int(np.median(chosen))
     size = max((one for one in SIZES[dims] if one <= typical), default=typical)
     kinds = np.unique(edges, axis=0)
-    what = "pictures" if dims == 2 else "volumes"
-    if len(kinds) == 1:
-        why = f"All {what} have {_x(kinds[0])} {_pixels(dims)}."
-    else:
-        why = (
-            f"The {what} have {_x(edges.min(axis=0))} to {_x(edges.max(axis=0))} {_pixels(dims)}; "
-            f"the median {'shorter' if dims == 2 else 'middle'} edge is {typical}."
-        )
+    what, unit, edge = _WORDS[dims]
+    why = f"All {what} have {_x(kinds[0])} {unit}."
+    if len(kinds) > 1:
+        ends = f"{_x(edges.min(axis=0))} to {_x(edges.max(axis=0))} {unit}"
+        why = f"The {what} have {ends}; the median {edge} edge is {typical}."
     aspect = float(np.median(edges.max(axis=1) / edges.min(axis=1)))
     if aspect >= _STRETCHED and dims == 2:
         why += (
@@ -124,12 +121,9 @@ def _spacing(facts: Sequence[Facts], dims: int, size: int) -> list[Finding]:
     if not known:
         return []
     if len(known) < len(facts):
-        return [
-            remark(
-                f"{len(facts) - len(known):,} of {len(facts):,} files do not say their spacing in "
-                "mm, so data.spacing cannot be used; all are stretched to one size."
-            )
-        ]
+        silent = f"{len(facts) - len(known):,} of {len(facts):,} files do not say their spacing"
+        why = f"{silent} in mm, so data.spacing cannot be used; all are stretched to one size."
+        return [remark(why)]
     spacings = np.array([one.spacing for one in known], dtype=np.float64)
     if (spacings.max(axis=0) <= (1 + _SAME) * spacings.min(axis=0)).all():
         return [remark(f"All files have a spacing of {_mm(spacings[0])} mm.")]
@@ -140,37 +134,27 @@ def _spacing(facts: Sequence[Facts], dims: int, size: int) -> list[Finding]:
         f"scans extend over {_mm(low)} to {_mm(high)} mm."
     )
     middle = [float(f"{value / size:.3g}") for value in np.median(extents, axis=0)]
-    if (high <= _SIMILAR * low).all():
-        why = (
-            f"{ranges} With this spacing the typical extent fills the image; borders are added or "
-            "cut (data.fit)."
-        )
-        return [Finding("spacing", middle, why)]
+    alike = bool((high <= _SIMILAR * low).all())
     why = (
-        f"{ranges} That is too different for one scale in mm, so each scan is stretched to one "
-        "size. Where sizes in mm matter, set a spacing: this one shows the typical extent."
+        "With this spacing the typical extent fills the image; borders are added or cut (data.fit)."
+        if alike
+        else "That is too different for one scale in mm, so each scan is stretched to one size. "
+        "Where sizes in mm matter, set a spacing: this one shows the typical extent."
     )
-    return [Finding("spacing", middle, why, used=False)]
+    return [Finding("spacing", middle, f"{ranges} {why}", used=alike)]
 
 
 def _window(facts: Sequence[Facts]) -> list[Finding]:
     rules = Counter(rule_name(one, "auto", 16) for one in facts)
-    low = [one.low < _AIR and "float" not in one.mode for one in facts if not _is_ct(one)]
-    if rules["ct"] == len(facts):
-        why = "All are CT: air to dense bone becomes 0 to 1. Also: bone, lung, soft_tissue, brain."
-        return [Finding("window", "ct", why)]
-    if rules["ct"] and all(low):
-        why = (
-            f"{rules['ct']:,} files are CT; the others hold whole numbers below {_AIR:,.0f}, as CT "
-            "does. One scale for all: air to dense bone becomes 0 to 1. Also: bone, lung, "
-            "soft_tissue, brain."
-        )
+    others = [one for one in facts if rule_name(one, "auto", 16) != "ct"]
+    low = [one for one in others if one.low < _AIR and "float" not in one.mode]
+    deep = f"hold whole numbers below {_AIR:,.0f}, as CT does"
+    if rules["ct"] and len(low) == len(others):
+        all_ct = f"{rules['ct']:,} files are CT; the others {deep}" if others else "All are CT"
+        why = f"{all_ct}: air to dense bone becomes 0 to 1. Also: bone, lung, soft_tissue, brain."
         return [Finding("window", "ct", why)]
     if len(rules) > 1 and all(one.bits == 8 for one in facts):
-        why = (
-            "All files hold numbers from 0 to 255: one scale for all, where by itself MR would "
-            "have one for each image, from its percentiles."
-        )
+        why = "All files hold 0 to 255: one scale for all, where MR would have one for each image."
         return [Finding("window", [0, 255], why)]
     if len(rules) > 1:
         listed = ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common())
@@ -180,22 +164,13 @@ def _window(facts: Sequence[Facts]) -> list[Finding]:
             "percentiles. If all values have one unit, two numbers are better."
         )
         return [Finding("window", "percentile", why)]
-    if any(low):
+    if low:
         why = (
-            f"{sum(low):,} files hold whole numbers below {_AIR:,.0f}, as CT does. If all are CT, "
-            "uncomment this (or bone, lung, soft_tissue, brain): one scale for all, in Hounsfield "
-            "units. As it is, each volume has its own, from its percentiles."
+            f"{len(low):,} files {deep}. If all are CT, uncomment this (or bone, lung, "
+            "soft_tissue, brain): one scale for all. As it is, each volume has its own."
         )
         return [Finding("window", "ct", why, used=False)]
     return []
-
-
-def _is_ct(facts: Facts) -> bool:
-    return facts.kind == "dicom" and facts.modality == "CT"
-
-
-def _pixels(dims: int) -> str:
-    return "pixels" if dims == 2 else "voxels"
 
 
 def _x(numbers: NDArray[np.int64]) -> str:
@@ -256,11 +231,9 @@ def kind_of_images(
         return Kind("scan", "Pictures with three channels that hold nothing but grey.", grey=True)
     telling = sorted({name for name in names if _MICROSCOPY.search(name.casefold())})
     best = "microscopy" if telling else "photo"
-    why = (
-        f"Coloured pictures, and names such as {telling[0]!r}." if telling else "Coloured pictures."
-    )
+    named = f", and names such as {telling[0]!r}" if telling else ""
     answer = asker.choose("What are these coloured pictures", KINDS, best)
-    return Kind(answer.value, f"{why} {answer.why}")
+    return Kind(answer.value, f"Coloured pictures{named}. {answer.why}")
 
 
 def _are_coloured(sources: Sequence[Source]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from medldr.commands.new_study.asking import GUESS, TOLD, Asker, Finding, Options, settings
@@ -22,6 +21,7 @@ from medldr.data.counting import counted
 from medldr.data.files.image import ScanImages
 from medldr.data.files.rules import resolve
 from medldr.data.image_table import ImageTable
+from medldr.data.listing.kinds import ARCHIVE
 from medldr.data.spec import swapped, task_of
 from medldr.datasets._table.faults import NO_LABEL
 from medldr.datasets.table import Config, load
@@ -102,7 +102,7 @@ def make_study(options: Options, asker: Asker) -> Study:
     if isinstance(label, str) and looks_ordinal(table.class_names, label):
         why = "If classes are grades in this order, uncomment for metrics of ordered classes."
         data.append(Finding("ordinal", True, why, used=False))
-    config = _config(data)
+    config = Config(**settings(data))
     _, notes = resolve(config, dict(zip(table.ids.tolist(), table.facts, strict=True)), table.name)
     # The table's own notes were made before the keys were chosen, so they are made again with them.
     checks = [note.partition(": ")[2] for note in notes if note.startswith("CHECK")]
@@ -124,15 +124,10 @@ def make_study(options: Options, asker: Asker) -> Study:
     )
 
 
-def _config(data: list[Finding]) -> Config:
-    return Config(**settings(data))
-
-
 def _read(data: list[Finding]) -> ImageTable:
     """Every item that can be used; the others are in `ImageTable.bad_files`."""
-    config = _config(data)
     lenient = {"on_bad_file": "skip", "on_missing_label": "skip", "cache": "off"}
-    return load(config.model_copy(update={**lenient, "size": _PROVISIONAL}))
+    return load(Config(**settings(data)).model_copy(update={**lenient, "size": _PROVISIONAL}))
 
 
 def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Finding]:
@@ -157,10 +152,8 @@ def _groups(table: ImageTable, data: list[Finding]) -> list[Finding]:
     """A pattern that finds patients in names of files, where nothing else names them."""
     if (table.groups != "").any():
         return []
-    file = settings(data).get("file")
-    guessed = None
-    if file is None or Path(file).suffix.lower() != ".npz":
-        guessed = group_pattern(table.ids.tolist())
+    archive = str(settings(data).get("file", "")).lower().endswith(ARCHIVE)
+    guessed = None if archive else group_pattern(table.ids.tolist())
     if guessed is None:
         why = "The patient in names of files, such as P12 in P12_003.png, if they hold one."
         return [Finding("group_pattern", r"(?:^|/)(P[0-9]+)_[^/]*$", why, used=False)]
@@ -175,25 +168,19 @@ def _groups(table: ImageTable, data: list[Finding]) -> list[Finding]:
 def _positive(table: ImageTable, given: str | None, asker: Asker) -> Finding | None:
     """The positive one of two classes: the one that does not read like the negative one."""
     names = list(table.class_names)
-    if task_of(table) != "binary":
-        if given is not None:
-            raise InputError(
-                f"--positive is for two classes; {table.name} has {len(names):,}: "
-                f"{', '.join(names)}"
-            )
-        return None
+    if given is not None and (task_of(table) != "binary" or given not in names):
+        fault = f"{table.name} has no class {given!r}.{did_you_mean(given, names)}"
+        if task_of(table) != "binary":
+            fault = f"it is for two classes; {table.name} has {len(names):,}."
+        raise InputError(f"--positive: {fault} Classes: {', '.join(names)}")
     if given is not None:
-        if given not in names:
-            raise InputError(
-                f"--positive: {table.name} has no class {given!r}.{did_you_mean(given, names)} "
-                f"Classes: {', '.join(names)}"
-            )
         return Finding("positive_class", given, TOLD)
-    first, second = names
-    if swapped(names) or swapped(names[::-1]):
-        best, other = (first, second) if swapped(names) else (second, first)
-        why = f"Sensitivity is that of this class, because {other!r} reads like the negative one."
-        return Finding("positive_class", best, why)
-    answer = asker.choose("Which class is the finding (positive)", names, second)
-    why = f"Sensitivity is that of this class. {answer.why}"
-    return Finding("positive_class", answer.value, why)
+    if task_of(table) != "binary":
+        return None
+    why = "Sensitivity is that of this class"
+    for best, other in (names, names[::-1]):
+        if swapped([best, other]):
+            said = f"{why}, because {other!r} reads like the negative one."
+            return Finding("positive_class", best, said)
+    answer = asker.choose("Which class is the finding (positive)", names, names[1])
+    return Finding("positive_class", answer.value, f"{why}. {answer.why}")

@@ -11,8 +11,8 @@ Source:
 
 from __future__ import annotations
 
+import math
 import os
-import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,6 +22,7 @@ from medldr.commands.new_study.asking import Finding
 from medldr.commands.new_study.image_keys import RECIPES, SMALL_STEM
 from medldr.commands.new_study.study import Study
 from medldr.config.yaml_text import write_yaml
+from medldr.sweeps.plan.file import sweep_name
 
 METHODS: Final = ("erm", "latentdr_sa", "latentdr_pool", "erm_half_lr")
 SEEDS: Final = (0, 1, 2)
@@ -104,25 +105,21 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
 def _table(domains: Mapping[str, str]) -> dict[str, Any]:
     table = {
         "rows": "run",
-        "columns": "data.held_out",
+        "columns": "data.held_out" if domains else "",
         "reference": "erm",
         "controls": [_CONTROL],
         "contrasts": [["latentdr_sa", _CONTROL], ["latentdr_pool", _CONTROL]],
         "metrics": ["auc", "balanced_accuracy"],
         "titles": {name: domain for name, domain in domains.items() if name != domain},
     }
-    unused = [] if domains else ["columns"]
-    unused += [] if table["titles"] else ["titles"]
-    return {key: value for key, value in table.items() if key not in unused}
+    return {key: value for key, value in table.items() if value}
 
 
 def _cost(study: Study, *, gpu: bool, cores: int) -> str:
     """How many runs there are, and how long each takes."""
-    domains = len(study.held_out.names)
-    factors = [f"{len(METHODS)} methods", f"{domains} domains", f"{len(SEEDS)} seeds"]
-    if not domains:
-        factors.remove("0 domains")
-    runs = len(METHODS) * max(1, domains) * len(SEEDS)
+    counts = {"methods": len(METHODS), "domains": len(study.held_out.names), "seeds": len(SEEDS)}
+    factors = [f"{count} {what}" for what, count in counts.items() if count]
+    runs = math.prod(filter(None, counts.values()))
     small = small_stem(study, gpu=gpu)
     images, size, dims = study.held_out.train, study.size, study.dims
     each = " or ".join(
@@ -135,28 +132,21 @@ def _cost(study: Study, *, gpu: bool, cores: int) -> str:
     )
 
 
-def sweep_name(out: Path) -> str:
-    """The name that a sweep takes from its file, and its folder below runs."""
-    return re.sub(r"[^A-Za-z0-9_.+-]+", "_", out.stem).strip("._+-") or "sweep"
-
-
 def summary(study: Study) -> str:
     """What the data hold, in one sentence of counts."""
     table = study.table
-    groups = len(set(table.groups.tolist()) - {""})
-    domains = len(set(table.domains.tolist()) - {""})
-    what = "pictures" if study.dims == 2 else "volumes"
-    parts = [f"{len(table):,} {what}", f"{len(table.class_names):,} classes"]
-    parts += [f"{domains:,} domains"] if domains else []
-    parts += [f"{groups:,} patients"] if groups else []
-    return ", ".join(parts)
+    counts = {
+        "pictures" if study.dims == 2 else "volumes": len(table),
+        "classes": len(table.class_names),
+        "domains": len(set(table.domains.tolist()) - {""}),
+        "patients": len(set(table.groups.tolist()) - {""}),
+    }
+    return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
 
 
 def recipe(study: Study) -> str:
     """The packaged recipe for such images."""
-    if study.dims == 3:
-        return RECIPES[3]
-    return RECIPES.get(study.kind.name, RECIPES[2])
+    return RECIPES[3] if study.dims == 3 else RECIPES.get(study.kind.name, RECIPES[2])
 
 
 def small_stem(study: Study, *, gpu: bool) -> bool:
@@ -165,22 +155,20 @@ def small_stem(study: Study, *, gpu: bool) -> bool:
 
 
 def _model(study: Study, *, gpu: bool) -> Iterator[str]:
-    keys: list[Finding] = []
+    model, training, train = list[Finding](), list[Finding](), study.held_out.train
     if study.size < SMALL_STEM[study.dims]:
         used = small_stem(study, gpu=gpu)
         why = "Small images: a network that does not shrink them at its start sees more."
         why += "" if used else " In 3D it takes forty times as long, too long without a GPU."
-        keys.append(Finding("stem", "small", why, used=used))
-    slow = "This machine has no GPU; for a first look, uncomment width and epochs."
+        model.append(Finding("stem", "small", why, used=used))
+    if train < BATCH[study.dims]:
+        why = f"Only {train:,} images train, less than a batch of the recipe."
+        training.append(Finding("batch_size", max(2, train // 2), why))
     if not gpu:
-        keys.append(Finding("width", 0.25, slow, used=False))
-    yield from _section("model", keys)
-    training: list[Finding] = []
-    if study.held_out.train < BATCH[study.dims]:
-        why = f"Only {study.held_out.train:,} images train, less than a batch of the recipe."
-        training.append(Finding("batch_size", max(2, study.held_out.train // 2), why))
-    if not gpu:
+        slow = "This machine has no GPU; for a first look, uncomment width and epochs."
+        model.append(Finding("width", 0.25, slow, used=False))
         training.append(Finding("epochs", 5, "", used=False))
+    yield from _section("model", model)
     yield from _section("training", training)
 
 
@@ -207,10 +195,8 @@ def seconds(images: int, size: int, dims: int, *, small_stem: bool, cores: int |
         cores: Of the processor; None: on a GPU.
     """
     forward = 1.8e9 * (size / 224) ** 2 if dims == 2 else 2.7e9 * (size / 64) ** 3
-    if small_stem:
-        forward *= 16 if dims == 2 else 40
-    each = 3 * forward
-    rate = _CPU * cores if cores is not None else _GPU
+    each = 3 * forward * ({2: 16, 3: 40}[dims] if small_stem else 1)
+    rate = _GPU if cores is None else _CPU * cores
     return EPOCHS * images * max(each / rate, 1 / _FASTEST)
 
 
@@ -250,14 +236,11 @@ def comment(text: str, indent: int = 0) -> Iterator[str]:
     """Lines of a comment; nothing of the text can end it."""
     plain = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     if plain:
+        lead = " " * indent + "# "
         yield from textwrap.wrap(
-            plain,
-            _WIDTH,
-            initial_indent=" " * indent + "# ",
-            subsequent_indent=" " * indent + "# ",
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
+            plain, _WIDTH, initial_indent=lead, subsequent_indent=lead,
+            break_long_words=False, break_on_hyphens=False,
+        )  # fmt: skip
 
 
 def entry(key: str, value: Any, indent: int = 0, *, used: bool = True) -> Iterator[str]:

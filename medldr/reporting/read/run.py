@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from medldr.config.sections import held_out, section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation.checked import read_further_evaluation, read_results
+from medldr.evaluation.checked import read_results
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
 from medldr.folders.metrics_log import LogRow, read_log
@@ -123,7 +123,7 @@ def read_run(
     log, problems = read_log(files.metrics)
     evaluation, table = read_results(files, record)
     rules = () if record is None else record.selections
-    found = {rule: read_further_evaluation(files, record, rule) for rule in rules}
+    found = {rule: read_results(files, record, rule)[0] for rule in rules}
     # Notes may name images that were not predicted, such as equal ones in the training split.
     ids = read_ids(files.predictions) if table is None else ids_of(table)
     ids |= read_split_ids(files.splits)

@@ -17,7 +17,8 @@ from typing import Final, NamedTuple, TypeAlias
 from medldr.config.sections import held_out
 from medldr.evaluation.setting_choice import Trial, choose
 from medldr.folders.choices_record import Choices, SettingChoice
-from medldr.folders.sweep_record import DRAW, JOINT, Layout, joined
+from medldr.folders.metrics_log import LogRow
+from medldr.folders.sweep_record import DRAW, JOINT, Layout, Member, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
 FRESH: Final = "fresh seeds"
@@ -55,6 +56,17 @@ def method_and_setting(
     return kept, tuple(value for axis, value in row.items() if axis in search)
 
 
+def are_pairs(held: Sequence[tuple[str, ...]]) -> list[bool]:
+    """Whether each run held out two domains, each of which others held out alone.
+
+    Example:
+        >>> are_pairs([("a",), ("b",), ("a", "b"), ("a", "c")])
+        [False, False, True, False]
+    """
+    alone = {domains for domains in held if len(domains) == 1}
+    return [len(two) == 2 and alone.issuperset((domain,) for domain in two) for two in held]
+
+
 def chosen_settings(
     entries: Sequence[Entry], layout: Layout, choices: Choices | None = None
 ) -> Shown:
@@ -65,18 +77,17 @@ def chosen_settings(
         layout: How the sweep is laid out.
         choices: What it chose for fresh seeds; None where it has not chosen yet.
     """
-    alone = {domains for entry in entries if len(domains := held_out(entry.config)) == 1}
+    pairs = are_pairs([held_out(entry.config) for entry in entries])
     placed: list[Entry] = []
     fresh: list[Entry] = []
     others: list[Entry] = []
-    for entry in entries:
+    for entry, pair in zip(entries, pairs, strict=True):
         values, setting = method_and_setting(entry.member.row_values, layout.search)
         member = replace(entry.member, row=joined(values), row_values=values)
-        own, domains = replace(entry, member=member, setting=setting), held_out(entry.config)
-        if len(domains) == 2 and alone.issuperset((domain,) for domain in domains):
-            others.append(own)
-        else:
-            (fresh if own.member.seed in layout.fresh_seeds else placed).append(own)
+        later = member.seed in layout.fresh_seeds
+        (others if pair else fresh if later else placed).append(
+            replace(entry, member=member, setting=setting)
+        )
     if choices is None:
         shown = _reported(placed, layout)
         return shown._replace(others=[*others, *shown.others, *fresh])
@@ -156,7 +167,10 @@ def _cell(entry: Entry, per_seed: bool) -> _Cell:
 
 
 def _pick(cell: _Cell, entries: Sequence[Entry], layout: Layout) -> Pick:
-    trials = [trial for entry in entries for trial in _trials(entry, layout.search)]
+    trials = list[Trial]()
+    for entry in entries:
+        logs = entry.logs if entry.files is not None else [None]
+        trials += trials_of(entry.member, entry.setting, layout.search, logs)
     choice = choose(cell[0], cell[1], trials)
     if choice.setting is not None:
         return _as_pick(choice, choice.setting, cell[2])
@@ -170,9 +184,10 @@ def _as_pick(choice: SettingChoice, setting: Setting, seed: int | None) -> Pick:
     return Pick(choice.row, choice.column, setting, count, by, choice.incomplete, seed, choice)
 
 
-def _trials(entry: Entry, search: Sequence[str]) -> list[Trial]:
+def trials_of(
+    member: Member, setting: Setting, search: Sequence[str], logs: Sequence[Sequence[LogRow] | None]
+) -> list[Trial]:
     """A run as the choice needs it, or one trial for each of its folds."""
-    member, named = entry.member, zip(search, entry.setting, strict=True)
+    named = zip(search, setting, strict=True)
     keys = {**{axis: value for axis, value in named if axis != DRAW}, **member.drawn}
-    logs = entry.logs if entry.files is not None else [None]
-    return [Trial(member.run, entry.setting, member.seed, keys, log) for log in logs]
+    return [Trial(member.run, setting, member.seed, keys, log) for log in logs]

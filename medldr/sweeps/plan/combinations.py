@@ -16,14 +16,13 @@ from typing import Any, Final
 
 from medldr.config import PLUGIN_SECTIONS, RunConfig
 from medldr.config.identity import flatten
-from medldr.config.layers import Layers, Merged, lookup, nested, strength
+from medldr.config.layers import Layer, Layers, Merged, lookup, nested, strength
 from medldr.config.load import check, merge, refusal
 from medldr.config.protocol import pinned_values
 from medldr.config.yaml import Document
 from medldr.errors import InputError
 from medldr.folders.sweep_record import RUN
 from medldr.sweeps.plan.file import SweepFile
-from medldr.sweeps.plan.schema import where
 from medldr.sweeps.plan.search import Variable
 from medldr.sweeps.plan.table import LONGEST
 
@@ -340,9 +339,9 @@ def replaced_keys(sweep: SweepFile) -> Iterator[str]:
             continue
         for key in flatten(dict(stated)):
             if key != "name":
-                words = key.split(".")
+                layer = Layer(document.source, sweep.folder, {}, document.lines)
                 yield (
-                    f"{section}.{key} ({where(document, section, *words)}) would be lost: "
+                    f"{section}.{key} ({layer.where((section, *key.split('.')))}) would be lost: "
                     f"axes.{section} ({axis.where}) replaces the whole section. Give it on the "
                     f"command line ({section}.{key}=...)"
                 )

@@ -18,7 +18,7 @@ from medldr.config.sections import MODIFIED, dataset_name
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.choices_record import Choices
 from medldr.folders.sweep_record import DATA, FOLD, JOINT, Layout, Member, Sweep, joined
-from medldr.reporting.read.searched_settings import method_and_setting
+from medldr.reporting.read.searched_settings import are_pairs, method_and_setting
 from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
 from medldr.sweeps.plan.file import SweepFile
 from medldr.sweeps.plan.table import known_names, last_word, methods, side_values
@@ -89,8 +89,9 @@ def expand(sweep: SweepFile, out: Path | str, choices: Choices = ()) -> list[Pla
         drawn: dict[tuple[str, str], str] = {}  # label of a method's first draw, by hash
         for checked, (row, column) in zip(combined, places, strict=True):
             case = checked.case
-            before = () if case.before is None else (runs[case.before],)
-            config = _seeded(checked, seed, folder, before)
+            before: tuple[str, ...] = () if case.before is None else (runs[case.before],)
+            started = folder / before[0] if checked.starts_from_before else None
+            config = _seeded(checked.config, seed, started)
             name = run_name(config)
             digits = name.rsplit("-", 2)[1]  # its hash, which takes long to compute
             if case.draw is not None:
@@ -106,7 +107,11 @@ def expand(sweep: SweepFile, out: Path | str, choices: Choices = ()) -> list[Pla
             )  # fmt: skip
             planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
-            problems += _same_runs(labels)
+            problems += [
+                f"{' and '.join(named)} are the same run ({digits}): leave one out"
+                for digits, named in labels.items()
+                if len(named) > 1
+            ]
     if problems:
         raise refusal(f"the sweep {sweep.source}", problems)
     again = (_again(planned, choices, seed, folder) for seed in sweep.fresh_seeds)
@@ -124,11 +129,8 @@ def _again(
     names: dict[str, str] = {}
     for member, config in ((e.member, e.config) for e in planned if e.member.run in wanted):
         after = tuple(names[run] for run in member.after)
-        changed: dict[str, object] = {"seed": seed}
-        if after and config.training.init_from == folder / member.after[0]:
-            started = {"init_from": folder / after[0]}
-            changed["training"] = config.training.model_copy(update=started)
-        config = config.model_copy(update=changed)
+        follows = bool(after) and config.training.init_from == folder / member.after[0]
+        config = _seeded(config, seed, folder / after[0] if follows else None)
         names[member.run] = run_name(config)
         yield Planned(replace(member, run=names[member.run], seed=seed, after=after), config)
 
@@ -138,12 +140,9 @@ def choosing(planned: Sequence[Planned], layout: Layout) -> dict[tuple[str, str]
 
     Neither fresh seeds choose, nor runs that held out two domains each of which others held out.
     """
-    held = [tuple(getattr(entry.config.data, "held_out", ())) for entry in planned]
-    alone = {domains for domains in held if len(domains) == 1}
     cells: dict[tuple[str, str], list[Member]] = {}
-    for entry, domains in zip(planned, held, strict=True):
-        member = entry.member
-        pair = len(domains) == 2 and alone.issuperset((domain,) for domain in domains)
+    pairs = are_pairs([tuple(getattr(entry.config.data, "held_out", ())) for entry in planned])
+    for pair, member in zip(pairs, (entry.member for entry in planned), strict=True):
         if not pair and member.seed not in layout.fresh_seeds:
             values, _ = method_and_setting(member.row_values, (*layout.search, FOLD))
             cells.setdefault((joined(values), member.column), []).append(member)
@@ -180,12 +179,8 @@ def as_record(sweep: SweepFile, planned: Sequence[Planned], *, chosen: bool = Fa
         title=sweep.title,
         rows=JOINT.join(map(last_word, methods(table))),
         columns=JOINT.join(map(last_word, table.columns or ())) or DATA,
-        reference=table.reference,
-        controls=table.controls,
-        contrasts=table.contrasts,
-        metrics=table.metrics,
         titles=titles,
-        remark=table.remark,
+        **table.model_dump(include={"reference", "controls", "contrasts", "metrics", "remark"}),
         search=tuple(key for key in table.rows or () if key in table.search),
         search_per_seed=sweep.search is not None and sweep.search.per_seed,
         fresh_seeds=sweep.fresh_seeds,
@@ -234,14 +229,12 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
     return [entry for entry in planned if entry.member.run in wanted]
 
 
-def _seeded(checked: Checked, seed: int, folder: Path, before: tuple[str, ...]) -> RunConfig:
-    """The configuration with its seed and the run that it starts from."""
+def _seeded(config: RunConfig, seed: int, started: Path | None) -> RunConfig:
+    """A configuration with its seed and the run that it starts from, if it does from one."""
     changed: dict[str, object] = {"seed": seed}
-    if checked.starts_from_before:
-        changed["training"] = checked.config.training.model_copy(
-            update={"init_from": folder / before[0]}
-        )
-    return checked.config.model_copy(update=changed)
+    if started is not None:
+        changed["training"] = config.training.model_copy(update={"init_from": started})
+    return config.model_copy(update=changed)
 
 
 def _place(checked: Checked, sweep: SweepFile) -> Place:
@@ -278,20 +271,3 @@ def _titles_of_nothing(sweep: SweepFile, places: Sequence[Place]) -> Iterator[st
         if name not in names and name not in sweep.gone:
             near = did_you_mean(name, sorted(names))
             yield f"table.titles.{name} ({sweep.source}): no row or column has this name.{near}"
-
-
-def _same_runs(labels: Mapping[str, Sequence[str]]) -> list[str]:
-    """One line per group of labels that mean the same run.
-
-    Args:
-        labels: The labels of the members of one seed by their hash.
-
-    Example:
-        >>> _same_runs({"0a1b2c3d": ["erm", "plain"], "1": ["latentdr"]})[0][:41]
-        'erm and plain are the same run (0a1b2c3d)'
-    """
-    return [
-        f"{' and '.join(named)} are the same run ({digits}): leave one out"
-        for digits, named in labels.items()
-        if len(named) > 1
-    ]

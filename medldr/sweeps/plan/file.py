@@ -17,6 +17,7 @@ from typing import Any, Final
 from medldr.config import packaged_configs, packaged_names
 from medldr.config.layers import COMMAND_LINE, Layer, Merged
 from medldr.config.load import refusal
+from medldr.config.messages import value_at
 from medldr.config.yaml import Document, KeyPath, parse_value, plain, read_yaml
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.sweep_record import DRAW, RUN
@@ -47,9 +48,7 @@ from medldr.sweeps.plan.table import (
 
 _REFUSED: Final = {
     "axes": "name the axis: axes.KEY=[...]",
-    "search": "name the key: search.KEY=...",
-    "table": "name the key: table.KEY=...",
-    "slurm": "name the key: slurm.KEY=...",
+    **{key: f"name the key: {key}.KEY=..." for key in ("search", "table", "slurm")},
     "seed": "a sweep has several seeds: write seeds=[...]",
     "label": "the labels of a sweep come from its runs and axes; change them in its file",
     "runs": "change the runs of a sweep in its file; --only selects among them",
@@ -131,8 +130,13 @@ def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] 
     else:
         path = find_sweep(source)
         document, folder = read_yaml(path), path.parent
-        name = re.sub(r"[^A-Za-z0-9_.+-]+", "_", path.stem).strip("._+-") or "sweep"
+        name = sweep_name(path)
     return _Reader(document, folder, name, texts).read()
+
+
+def sweep_name(path: Path) -> str:
+    """The name that a sweep takes from its file, and its folder below runs."""
+    return re.sub(r"[^A-Za-z0-9_.+-]+", "_", path.stem).strip("._+-") or "sweep"
 
 
 def find_sweep(source: str | Path) -> Path:
@@ -148,6 +152,8 @@ def find_sweep(source: str | Path) -> Path:
     if path.is_file():
         return path
     near = did_you_mean(path.stem, packaged)
+    if asked := did_you_mean(str(source), ["status"]):
+        near = f"{asked} `medldr sweep status DIR`."
     if str(source) in packaged_names("run"):
         near = f" It is the name of a run: `medldr train {source}`."
     raise InputError(
@@ -170,16 +176,6 @@ class Overrides:
     of_runs: list[str] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
-    def nested(self) -> dict[str, Any]:
-        """The values for the sweep file, nested like the file."""
-        values: dict[str, Any] = {}
-        for path, value in self.of_sweep.items():
-            inner = values
-            for step in path[:-1]:
-                inner = inner.setdefault(str(step), {})
-            inner[str(path[-1])] = value
-        return values
-
 
 def sorted_overrides(texts: Iterable[str]) -> Overrides:
     """Sort ``KEY=VALUE`` texts; one of another form goes to the runs, which report it.
@@ -187,8 +183,8 @@ def sorted_overrides(texts: Iterable[str]) -> Overrides:
     Example:
         >>> texts = ["seeds=[0, 1]", "axes.training.lr=0.1", "training.epochs=3"]
         >>> overrides = sorted_overrides(texts)
-        >>> overrides.nested(), overrides.of_runs
-        ({'seeds': [0, 1], 'axes': {'training.lr': 0.1}}, ['training.epochs=3'])
+        >>> overrides.of_sweep, overrides.of_runs
+        ({('seeds',): [0, 1], ('axes', 'training.lr'): 0.1}, ['training.epochs=3'])
     """
     overrides = Overrides()
     for text in texts:
@@ -296,17 +292,16 @@ class _Reader:
         if isinstance(search, Mapping):
             drawn = {path[2] for path in of_sweep if path[:2] == ("search", "space")}
             values["search"] = {**search, "space": _without(search.get("space"), drawn)}
-        file = Layer(self.document.source, self.folder, values, self.document.lines)
-        return Merged([file, Layer(COMMAND_LINE, Path.cwd(), self.overrides.nested())])
+        layers = [Layer(self.document.source, self.folder, values, self.document.lines)]
+        for path, value in of_sweep.items():
+            for step in reversed(path):
+                value = {step: value}
+            layers.append(Layer(COMMAND_LINE, Path.cwd(), value))
+        return Merged(layers)
 
     def _part(self, path: KeyPath, without: Sequence[str] = ()) -> Document:
         """The content at a place of the file, as a document with the file's line numbers."""
-        values: Any = self.document.values
-        for step in path:
-            if isinstance(values, Mapping):
-                values = values.get(step)
-            elif isinstance(values, Sequence) and isinstance(step, int) and step < len(values):
-                values = values[step]
+        values = value_at(path, self.document.values)
         if not isinstance(values, Mapping):  # nothing, or of a wrong type, reported already
             values = {}
         lines = {

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from medldr.config import PLUGIN_SECTIONS, RunConfig
 from medldr.config.layers import Merged
-from medldr.config.messages import dotted, trimmed
+from medldr.config.messages import dotted, not_allowed, trimmed, value_at
 from medldr.config.yaml import Document, KeyPath
 from medldr.errors import did_you_mean
 
@@ -23,15 +23,11 @@ Report = Callable[[KeyPath, str], None]
 """Takes the place of a problem in the file, and what is wrong there."""
 
 _WORDS: Final = {
-    "dict_type": "should be a mapping",
-    "list_type": "should be a list",
     "missing": "should be a pair of rows, [one, other]",
-    "model_type": "should be a mapping",
     "string_pattern_mismatch": "should begin with a letter or a digit; letters, digits and "
     "_ . + - may follow",
     "too_long": "should be a pair of rows, [one, other]",
     "too_short": "needs at least one value",
-    "tuple_type": "should be a list",
 }
 """Our words where pydantic's are about Python."""
 
@@ -192,7 +188,7 @@ def _faults(
         if fault["type"] == "extra_forbidden":
             yield path, _unknown(path, kind)
         else:
-            yield path, _WORDS.get(fault["type"], fault["msg"].replace("Input should", "should"))
+            yield path, _WORDS.get(fault["type"]) or not_allowed(fault)
 
 
 def _unknown(path: KeyPath, kind: type[BaseModel]) -> str:
@@ -225,24 +221,10 @@ def no_such_section(key: str) -> str:
 
 def head(path: KeyPath, merged: Merged) -> str:
     """A key, its value if that is short, and its file and line."""
-    value: Any = merged.values
-    for step in path:
-        if isinstance(value, Mapping) and step not in value:  # a key that YAML reads as a number
-            value = next((inner for key, inner in value.items() if str(key) == step), None)
-        else:
-            value = value[step]
+    value = value_at(path, merged.values)
     plain = isinstance(value, (str, int, float))
     shown = f" = {value!r}" if isinstance(value, str) else f" = {value}" if plain else ""
     return f"{dotted(path)}{shown} ({merged.where(path)})"
-
-
-def where(document: Document, *path: str) -> str:
-    """File and line of a place of a document, or of the nearest place around it."""
-    for end in range(len(path), 0, -1):
-        line = document.lines.get(path[:end])
-        if line is not None:
-            return f"{document.source}:{line}"
-    return document.source
 
 
 def check_entries(entries: Sequence[EntryContent], report: Report) -> None:

@@ -6,17 +6,16 @@ the file replace those of parts; ``null`` removes one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from medldr import plugins
-from medldr.config import PLUGIN_SECTIONS, packaged_configs, packaged_names
-from medldr.config.layers import COMMAND_LINE, Merged, lookup
-from medldr.config.messages import dotted
-from medldr.config.yaml import KeyPath, plain, read_yaml
+from medldr.config import PLUGIN_SECTIONS, packaged_names
+from medldr.config.layers import COMMAND_LINE, Layer, Layers, Merged
+from medldr.config.messages import dotted, trimmed, value_at
+from medldr.config.yaml import Document, KeyPath, plain
 from medldr.errors import InputError
 from medldr.folders.sweep_record import DRAW, Member
 from medldr.sweeps.plan.distributions import Distribution, distribution, number_of
@@ -28,10 +27,8 @@ from medldr.sweeps.plan.schema import (
     nearest,
     no_such_section,
     not_drawn,
-    where,
 )
 
-_FILE_ENTRY: Final = re.compile(r"^[./~]|\.ya?ml$")
 Report = Callable[[str], None]
 
 
@@ -68,14 +65,8 @@ class Variable:
             >>> [variable.holds({"algorithm": {"name": name}}) for name in ("dann", "erm")]
             [True, False]
         """
-        return all(_stated(values, key) in allowed for key, allowed in self.when.items())
-
-
-def _stated(values: Mapping[str, Any], key: str) -> Any:
-    try:
-        return lookup(values, f"{key}.name" if key in PLUGIN_SECTIONS else key)
-    except KeyError:
-        return None
+        named = {f"{k}.name" if k in PLUGIN_SECTIONS else k: of for k, of in self.when.items()}
+        return all(value_at(tuple(k.split(".")), values) in of for k, of in named.items())
 
 
 @dataclass(frozen=True)
@@ -112,13 +103,8 @@ class Search:
         Args:
             values: The run's sections, before anything is drawn.
         """
-        chosen = {}
-        for key, variables in self.space.items():
-            for variable in variables:
-                if variable.holds(values):
-                    chosen[key] = variable
-                    break
-        return chosen
+        holding = {key: [v for v in of if v.holds(values)] for key, of in self.space.items()}
+        return {key: found[0] for key, found in holding.items() if found}
 
     def drawn(self, variables: Mapping[str, Variable], draw: int, run_seed: int) -> dict[str, Any]:
         """The values of a draw by key; none for the draw that keeps the run as it is.
@@ -153,69 +139,41 @@ def read_search(
     def beside(place: str) -> Path:
         return Path.cwd() if place == COMMAND_LINE else folder
 
-    space: dict[str, tuple[Variable, ...]] = {}
     place = merged.where(("search", "extends"))
-    for entry in content.extends:
-        try:
-            space |= _space_of(entry, place, beside(place), (), report)
-        except InputError as error:
-            report(str(error))
+    space = _space_of_parts(content.extends, place, beside(place), report)
     for key, written in content.space.items():
         place = merged.where(("search", "space", key))
         space[key] = _variables(key, written, place, beside(place), "", report)
     space = {key: variables for key, variables in space.items() if variables}
     if not content.extends and all(written is None for written in content.space.values()):
-        parts = ", ".join(_parts())
+        parts = ", ".join(f"search/{name}" for name in packaged_names("search"))
         place = merged.where(("search",))
         report(f"search ({place}): there is nothing to draw: give search.space, or extend {parts}")
     for key, variables in space.items():
         for problem in _conflicts(key, [*space], axes):
             report(f"search.space.{key} ({variables[0].where}): {problem}")
-    return Search(
-        draws=int(content.draws),
-        seed=int(content.seed),
-        defaults_first=content.defaults_first,
-        per_seed=content.per_seed,
-        space=space,
-    )
+    draws, seed = int(content.draws), int(content.seed)
+    return Search(draws, seed, content.defaults_first, content.per_seed, space)
 
 
-def _parts() -> list[str]:
-    """Names of the packaged parts."""
-    return [f"search/{name}" for name in packaged_names("search")]
-
-
-def _space_of(
-    entry: str, place: str, folder: Path, reading: tuple[Path, ...], report: Report
+def _space_of_parts(
+    entries: Sequence[str], place: str, folder: Path, report: Report
 ) -> dict[str, tuple[Variable, ...]]:
-    """The space of a part on top of what it extends."""
-    if _FILE_ENTRY.search(entry):
-        path = folder / Path(entry).expanduser()
-        if not path.is_file():
-            raise InputError(f"search.extends = {entry!r} ({place}): there is no file {path}")
-    elif entry in _parts():
-        path = packaged_configs() / f"{entry}.yaml"
-    else:
-        raise InputError(
-            f"search.extends = {entry!r} ({place}): there is no such packaged part."
-            f"{nearest(entry, _parts())}"
-        )
-    real = path.resolve()
-    if real in reading:
-        chain = " -> ".join(map(str, [*reading[reading.index(real) :], real]))
-        raise InputError(f"parts of a search extend each other in a circle: {chain}")
-    part = read_yaml(path)
+    """The space of the parts that a search extends, each on top of what it extends itself."""
+    layers, space = Layers("search"), dict[str, tuple[Variable, ...]]()
+    try:
+        layers.add_document(Document(f"search ({place})", {"extends": list(entries)}), folder)
+    except InputError as error:
+        report(str(error))
+    for layer in layers.in_order:
 
-    def report_key(key: KeyPath, problem: str) -> None:
-        report(f"{dotted(key)} ({where(part, *map(str, key))}): {problem}")
+        def report_key(key: KeyPath, problem: str, layer: Layer = layer) -> None:
+            report(f"{dotted(key)} ({layer.where(key)}): {problem}")
 
-    content = checked(part.values, SearchPart, report_key)
-    space: dict[str, tuple[Variable, ...]] = {}
-    for inner in content.extends:
-        space |= _space_of(inner, where(part, "extends"), path.parent, (*reading, real), report)
-    for key, written in content.space.items():
-        line = where(part, "space", key)
-        space[key] = _variables(key, written, line, path.parent, content.protocol, report)
+        part = checked(layer.values, SearchPart, report_key)
+        for key, written in part.space.items():
+            line = layer.where(("space", key))
+            space[key] = _variables(key, written, line, layer.folder, part.protocol, report)
     return space
 
 
@@ -286,21 +244,14 @@ def _conflicts(key: str, keys: Sequence[str], axes: Sequence[Axis]) -> Iterator[
         yield problem
     for axis in axes:
         inside = key.removeprefix(f"{axis.key}.")
+        path = tuple(inside.split("."))
         if axis.key == key or axis.key.startswith(f"{key}."):
             yield f"is an axis as well ({axis.where}): keep one of the two"
-        elif inside != key and any(_has(value, inside) for value in axis.values.values()):
+        elif inside != key and any(trimmed(path, v) == path for v in axis.values.values()):
             yield f"is set by axes.{axis.key} as well ({axis.where}): keep one of the two"
     for other in keys:
         if other.startswith(f"{key}."):
             yield f"contains {other}, which is drawn as well: keep one of the two"
-
-
-def _has(value: Any, key: str) -> bool:
-    try:
-        lookup(value, key)
-    except KeyError:
-        return False
-    return True
 
 
 def search_notes(search: Search | None, members: Sequence[Member], own_file: str) -> Iterator[str]:

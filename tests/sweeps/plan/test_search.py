@@ -214,7 +214,7 @@ def faulty(**space):
         ({"draws": 0}, "search.draws = 0 (the given mapping): should be greater than 0"),
         ({"draw": 3}, "there is no such key. Did you mean 'draws'?"),
         ({"space": {}}, "there is nothing to draw: give search.space, or extend search/domainbed"),
-        ({"extends": "search/domainbad"}, "no such packaged part. Did you mean 'search/domainbed'"),
+        ({"extends": "search/domainbad"}, "domainbad.yaml). Did you mean 'search/domainbed'"),
         ({"space": faulty(training__lr=0.1)}, "search.space.training.lr = 0.1 (the given mapping)"),
         ({"space": faulty(training__lr={"log_uniform": [0, 1]})},
          "search.space.training.lr (the given mapping): log_uniform = [0, 1]: the lower bound"),
