@@ -28,10 +28,11 @@ def check(primary: str | None, task: Task, *, shots: bool) -> None:
     Example:
         >>> check("auc", "binary", shots=False)
     """
-    known = [name for name in headline_metrics(task, shots=shots) if metric_facts(name).better]
+    facts = map(metric_facts, headline_metrics(task, shots=shots))
+    known = [each.name for each in facts if each.better and not each.biased]
     if primary is not None and primary not in known:
         raise InputError(
-            f"evaluation.primary: a {task} task has no metric {primary!r}."
+            f"evaluation.primary: {primary!r} cannot lead a study of a {task} task."
             f"{did_you_mean(ALIASES.get(primary, primary), known)} Known: {', '.join(known)}"
         )
 

@@ -29,8 +29,9 @@ def scored(primary=None):
 @pytest.mark.parametrize(
     ("task", "primary", "said"),
     [
-        ("binary", "mae", "a binary task has no metric 'mae'"),
-        ("multi-class", "sensitivity_at_specificity", "a multi-class task has no metric"),
+        ("binary", "mae", "'mae' cannot lead a study of a binary task"),
+        ("multi-class", "sensitivity_at_specificity", "cannot lead a study of a multi-class task"),
+        ("binary", "ece", "'ece' cannot lead"),  # no interval, so no test
         ("binary", "acuracy", "Did you mean 'accuracy'"),
     ],
 )

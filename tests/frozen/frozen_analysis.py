@@ -27,7 +27,7 @@ def analysis(parent):
     )
     found = {}
     for path in tables:
-        found[f"{path.stem}.csv.r5.txt"] = joined(_lines(path))
+        found[f"{path.stem}.csv.r3.txt"] = joined(_lines(path))
     words = frozen.Cells(page.read_text(encoding="utf-8")).text()
     found["page.words.txt"] = FRACTION.sub("#", frozen.normalised(words))
     return found
