@@ -10,6 +10,7 @@ from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.data_sets import data_sets
 from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.comparison.parts import interval_words
 from medldr.reporting.sections.sweep.common import Results
@@ -25,7 +26,8 @@ def result(results: Results) -> Section | None:
     first = next((c.comparison for c in results.columns if c.comparison is not None), None)
     words = [] if first is None else [interval_words(first)]
     if results.averages(results.metrics[0]):
-        columns = "columns" if results.held_out else "sets"
+        shared = any(data.shared for data in data_sets(results.study, results.columns))
+        columns = "columns" if results.held_out or shared else "sets"
         held = sentence("held_share") if results.held_out else ""
         apart = sentence("seeds_apart") if _seeds_apart(results.study) else ""
         words.append(sentence("average", columns=columns, held=held, apart=apart))
