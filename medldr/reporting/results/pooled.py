@@ -29,13 +29,14 @@ class Effect(NamedTuple):
         name: Of the data set or domain.
         estimate: The gain with its interval.
         error: Its standard error, of test images and, with several seeds, of training.
-        single: Whether a single seed was trained, so that the error lacks that of training.
+        few_seeds: Whether fewer than three seeds were trained, so that the error lacks that of
+            training, or hardly knows it.
     """
 
     name: str
     estimate: Estimate
     error: float
-    single: bool
+    few_seeds: bool
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ def _gains(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Iterator[tuple[str, Estimate]]:
     for row, difference in average_differences(study, columns, metric, split).items():
-        if row != study.reference and not study.oracle(row):
+        # A gain of pooled folds, or of the seeds that chose it, has no error that could weigh it.
+        if row != study.reference and not study.oracle(row) and not difference.barred:
             yield row, difference.estimate
 
 
@@ -168,4 +170,4 @@ def _effect(name: str, gain: Estimate | None) -> Effect | None:
     """None for a gain without a standard error."""
     if gain is None or gain.mean is None or gain.variance is None or gain.variance.total <= 0:
         return None
-    return Effect(name, gain, gain.variance.total**0.5, not gain.variance.seeds)
+    return Effect(name, gain, gain.variance.total**0.5, not gain.variance.tested)

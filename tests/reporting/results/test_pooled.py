@@ -1,5 +1,7 @@
 """Gains pooled over data sets: what goes in, and what must not."""
 
+from dataclasses import replace
+
 import pytest
 
 from medldr.evaluation.intervals.random_effects import random_effects
@@ -37,7 +39,7 @@ def test_each_data_set_is_one_effect_with_its_standard_error(in_memory):
     )
     assert latentdr.estimate.mean == latentdr.summary.mean
     assert (latentdr.control, mixup.control) == (False, True)
-    assert not any(effect.single for effect in latentdr.effects)
+    assert not any(effect.few_seeds for effect in latentdr.effects)
 
 
 def test_held_out_domains_are_one_data_set_among_others(in_memory):
@@ -84,7 +86,7 @@ def test_a_method_that_lacks_runs_of_a_data_set_is_not_pooled_there(in_memory):
 def test_single_seeds_are_pooled_and_marked(in_memory):
     made = in_memory(["erm", "latentdr"], list(HELPS), value, config=of_set(), seeds=(0,))
     (found,) = pool(made)
-    assert all(effect.single for effect in found.effects)
+    assert all(effect.few_seeds for effect in found.effects)
     assert [effect.error for effect in found.effects] == pytest.approx([0.02] * 3)
 
 
@@ -96,3 +98,10 @@ def test_no_end_is_beyond_the_largest_difference(in_memory):
     (found,) = pool(made)
     assert found.summary.high > 1
     assert (found.estimate.low, found.estimate.high, found.predicted) == (-1, 1, None)
+
+
+def test_gains_of_runs_that_no_p_would_describe_are_not_pooled(in_memory):
+    study, columns = in_memory(["erm", "latentdr"], list(HELPS), value, config=of_set())
+    barred = [replace(c, comparison=c.comparison.without_tests("pooled folds")) for c in columns]
+    assert pool((study, columns))
+    assert pool((study, barred)) == []

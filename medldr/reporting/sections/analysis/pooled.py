@@ -21,7 +21,10 @@ OF_DOMAINS = (
     "these intervals are too narrow, and say nothing of other data sets."
 )
 FEW = "Two alone: tau and the interval cannot be relied on."
-SINGLE = "A single seed was trained in some of them: the interval lacks the chance of training."
+FEW_SEEDS = (
+    "Fewer than three seeds were trained in some of them: the interval lacks the chance of "
+    "training, or hardly knows it."
+)
 SHARE = Metric("i2", "I²", "Share of the spread between gains that is not chance.", percent=True)
 
 
@@ -58,8 +61,8 @@ def pooled_table(found: Sequence[Pooled]) -> Table:
         summary = each.summary
         if summary is None:
             continue
-        single = any(effect.single for effect in each.effects)
-        signs = [table.sign(t) for t, holds in ((FEW, summary.few), (SINGLE, single)) if holds]
+        seeds = any(effect.few_seeds for effect in each.effects)
+        signs = [table.sign(t) for t, holds in ((FEW, summary.few), (FEW_SEEDS, seeds)) if holds]
         mean = Cell(replace(each.estimate, se=None), known, signed=True, mark=",".join(signs))
         ends = DASH
         if each.predicted is not None:
