@@ -99,7 +99,7 @@ def test_yes_and_no_stay_words_to_the_end(medldr, tmp_path, write, rows, out):
     assert scored["positive_class"] == "yes"
     assert set(scored["splits"]["test"]["domains"]) == {"on", "off"}
     header = (folder / "predictions.csv").read_text().splitlines()[0]
-    assert header.endswith("prob_no,prob_yes")
+    assert header.endswith("prob_no,prob_yes,logodds_no,logodds_yes")
     page = (folder / "report.html").read_text()
     for word in (">no<", ">yes<", ">off<", ">on<"):
         assert word in page
