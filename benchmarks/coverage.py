@@ -353,7 +353,7 @@ def of_patients(generator, _, patients, images, metric, true):
     entry = entry["splits"]["test"]
     found = [of["metrics"][metric] for of in (entry, entry["by_group"])]
     ends = [Estimate(of["value"], low=of["low"], high=of["high"]) for of in found]
-    return tuple(covers(each, true) for each in ends)
+    return tuple(covers(each, true)._replace(width=each.mean) for each in ends)
 
 
 def true_of_patients(images, metric, patients=200_000):

@@ -24,7 +24,6 @@ from sklearn.metrics import f1_score
 from medldr.config import EvaluationConfig
 from medldr.evaluation import predictions_of
 from medldr.evaluation.intervals.bootstrap import percentiles
-from medldr.evaluation.metrics import operating_point
 from medldr.evaluation.split_entry import SplitEntry
 from medldr.evaluation.split_scores import SplitScores, thresholds_of
 
@@ -66,8 +65,7 @@ def shares(generator, share, images, patients=0):
 def entry(test, val=None):
     """The entry of the test split in `evaluation.json`."""
     predictions = {"test": test} if val is None else {"val": val, "test": test}
-    point = operating_point.find(predictions, positive=1, specificity=CONFIG.specificity)
-    drawn = thresholds_of(predictions, point, 1, DRAWS, 0)
+    point, drawn, _ = thresholds_of(predictions, 1, CONFIG.specificity, draws=DRAWS)
     return SplitEntry(SplitScores(test, CONFIG.bins, 1, point, drawn=drawn), "test", CONFIG)
 
 

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 from medldr.config.yaml import read_yaml
 from medldr.data.checks.table_checks import each_part, look_at
-from medldr.data.files.rgb import look_of
 from medldr.data.files.rules import SCAN
 from medldr.data.hashes import PARTS
 from medldr.data.image_table import ImageTable, LazyImages, Look
@@ -88,6 +87,8 @@ def digests_of_item(
         image: ``(C, [D,] H, W)`` as it is stored.
         kinds: What is asked for.
     """
+    from medldr.data.files.rgb import look_of  # PIL, which training alone does not need
+
     held = {VALUES: values, STORED: image}
     looks = {k: look_at(held[k][None])[0] if k in held else look_of(values) for k in kinds}
     return {kind: _digest(look) for kind, look in looks.items()}
