@@ -147,7 +147,7 @@ def simulated(study, true, replicates, seed):
         whole = inferred(one.mean, of_mean(one, n), UNCUT)
         halves.append((whole.high - whole.low) / 2)
         p = inferred(one.mean - other.mean, of_difference(one, other, n)).p
-        found.append(p < 0.05)
+        found.append(p is not None and p < 0.05)
     return np.array(halves), np.array(found)
 
 
@@ -167,9 +167,12 @@ def simulated(study, true, replicates, seed):
 )
 def test_simulated_studies_have_the_planned_width_and_power(study):
     plan, replicates = precision(study), 1200
-    halves, found = simulated(study, plan.detectable, replicates, seed=study.patients)
+    halves, found = simulated(study, plan.detectable or 0.0, replicates, seed=study.patients)
     error = halves.std() / replicates**0.5
     assert halves.mean() == pytest.approx(plan.mean, abs=4 * error + 0.01 * plan.mean)
+    if study.seeds < 3:  # no test
+        assert not found.any()
+        return
     assert found.mean() == pytest.approx(0.8, abs=4 * (0.8 * 0.2 / replicates) ** 0.5)
     _, false = simulated(study, 0.0, replicates, seed=study.patients + 1)
     expected = power(0.0, planned_difference(study))
