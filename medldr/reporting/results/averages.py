@@ -58,6 +58,7 @@ class Averages:
     _drawn: dict[tuple[tuple[str, str], ...], tuple[Scores, int] | None] = field(
         default_factory=dict, repr=False
     )
+    _shared: dict[tuple[tuple[str, str], ...], bool] = field(default_factory=dict, repr=False)
 
     def row(self, columns: Sequence[Column], row: str) -> Estimate | None:
         """The mean of a row; None unless every column has a result."""
@@ -108,8 +109,11 @@ class Averages:
 
     def shared(self, cells: Cells) -> bool:
         """Whether a test unit is in several cells."""
-        sets = self._sets(cells)
-        return share_units([each for each in sets if each.runs])
+        key = tuple((cell.column.name, cell.row) for cell in cells)
+        if key not in self._shared:  # marks ask for every pair of rows
+            sets = self._sets(cells)
+            self._shared[key] = share_units([each for each in sets if each.runs])
+        return self._shared[key]
 
     def apart(self, cells: Sequence[Cell]) -> bool:
         """Whether the cells were trained with different seeds."""
