@@ -166,7 +166,7 @@ def sweep(
     choose_again: Annotated[
         bool,
         typer.Option(
-            "--choose-again", help="Choose anew the settings that are trained with fresh seeds."
+            "--choose-again", help="Choose again which settings are trained with fresh seeds."
         ),
     ] = False,
 ) -> None:

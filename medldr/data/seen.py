@@ -251,7 +251,7 @@ def known_images(run: Path, table: ImageTable) -> tuple[NDArray[np.bool_], list[
     """Which images of a data set a run, or one that it started from, trained or selected on.
 
     Returns:
-        ``(N,)`` of the images, and why some of this could not be told, a sentence each.
+        ``(N,)``, one per image, and a sentence for each run that could not be compared.
 
     Raises:
         InputError: If a record is damaged.

@@ -14,7 +14,7 @@ from medldr.folders.records import read_record
 from medldr.folders.sweep_record import SweepFolder
 
 SCHEMA = 1
-CURE = "Start the sweep again with --choose-again to write it anew"
+CURE = "Start the sweep with --choose-again to write it again"
 
 
 @dataclass(frozen=True)

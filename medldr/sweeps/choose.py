@@ -61,8 +61,8 @@ def known_choices(folder: SweepFolder, planned: Sequence[Planned], layout: Layou
     if choices is not None and other:
         raise InputError(
             f"{folder.choices} was chosen from other runs than this sweep has, for "
-            f"{some(other, 3)}. Add --choose-again to "
-            "choose anew, or choose another folder with --out"
+            f"{some(other, 3)}. Add --choose-again to choose again, or name another folder with "
+            "--out"
         )
     return choices or ()
 
