@@ -11,7 +11,7 @@ from medldr.reporting.results.pooled import Effect, Pooled
 
 def pooled_of(gains, over="data sets"):
     effects = [
-        Effect(f"set {n}", Estimate(gain, low=gain - 0.1, high=gain + 0.1), 0.05, single=False)
+        Effect(f"set {n}", Estimate(gain, low=gain - 0.1, high=gain + 0.1), 0.05, few_seeds=False)
         for n, gain in enumerate(gains)
     ]
     summary = random_effects(gains, [0.05] * len(gains))
