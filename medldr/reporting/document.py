@@ -16,6 +16,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Verdict:
+    """The answer to the question of the page, read before anything else.
+
+    Attributes:
+        word: The answer in a word, such as ``better`` or ``not clear``.
+        text: The sentence that says it with its numbers.
+        tone: Whether it is good news, bad news, or neither; its colour. The word says the same.
+        more: Further sentences that must not be missed.
+    """
+
+    word: str
+    text: str
+    tone: Literal["good", "bad", "open"] = "open"
+    more: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
 class Paragraph:
     """A paragraph; ``lead`` is read first, ``small`` is a remark on how numbers were made."""
 
@@ -148,12 +165,14 @@ class Section:
         title: Its heading.
         short: Its name in the navigation.
         blocks: From top to bottom.
+        folded: Whether the page shows its heading alone until a reader opens it.
     """
 
     anchor: str
     title: str
     short: str
     blocks: list[Block] = field(default_factory=list)
+    folded: bool = False
 
     def add(self, *blocks: Block | None) -> None:
         """Append blocks; None and blocks without content are left out."""
@@ -190,6 +209,7 @@ class Document:
         subtitle: Its size in words.
         banners: What must be read before any number.
         sections: From top to bottom.
+        verdict: Its answer, which stands above everything else.
         wide: Whether it is printed on paper turned sideways, for wide tables.
     """
 
@@ -198,6 +218,7 @@ class Document:
     subtitle: str = ""
     banners: Sequence[Banner] = ()
     sections: Sequence[Section] = ()
+    verdict: Verdict | None = None
     wide: bool = False
 
     def section(self, anchor: str) -> Section | None:

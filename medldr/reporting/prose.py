@@ -56,7 +56,8 @@ def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> 
         ('Results by domain', 2, None)
     """
     said = _words()[page][name]
-    made = Section(said.get("anchor", name), said["title"], said["short"])
+    folded = said.get("folded", False)
+    made = Section(said.get("anchor", name), said["title"], said["short"], folded=folded)
     made.add(*blocks)
     if not made.blocks:
         return None

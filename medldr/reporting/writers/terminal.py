@@ -22,6 +22,7 @@ _FOLDED = 14
 """Narrowest column of row headings in which a longer one folds."""
 _STYLES = {"best": "bold", "second": "underline"}
 _COLOURS = {"remark": "bold", "warning": "red", "oracle": "bold red"}
+_TONES = {"good": "bold green", "bad": "bold red", "open": "bold"}
 
 
 def console() -> Console:
@@ -43,6 +44,11 @@ def terminal_document(document: Document, width: int = WIDTH) -> Group:
         width: Characters of a line.
     """
     parts: list[RenderableType] = [Text(document.title, style="bold")] if document.title else []
+    if (found := document.verdict) is not None:
+        parts.append(
+            Text.assemble((f"{found.word.capitalize()}.", _TONES[found.tone]), f" {found.text}")
+        )
+        parts += map(Text, found.more)
     parts += [Text(b.text, style=_COLOURS[b.kind]) for b in document.banners]
     for section in document.sections:
         for block in section.blocks:
