@@ -1,14 +1,12 @@
 """Every packaged sweep, found by its file: it expands, and no two of its runs are confused."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-from medldr.config import load_config, packaged_configs, packaged_names, run_name
+from medldr.config import packaged_configs, packaged_names, run_name
 from medldr.folders.sweep_record import SweepFolder, joined, read_sweep, write_sweep
-from medldr.sweeps.plan.expand import as_record, expand
-from medldr.sweeps.plan.file import load_sweep
+from medldr.sweeps.plan.expand import as_record
 
 NAMES = packaged_names("sweep")
 
@@ -51,29 +49,3 @@ def test_a_sweep_is_listed_with_its_first_line(medldr):
     for name in NAMES:
         assert name in ended.out
     assert medldr("list", "sweep").err.count("Did you mean 'sweeps'?") == 1
-
-
-def _readmes_sweeps():
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
-    return [block for block in blocks if "\naxes:" in block]
-
-
-def test_the_readmes_example_of_own_scans_is_a_run_of_the_recipe(tmp_path, monkeypatch):
-    text = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(extends: \[recipe/own_3d.*?)```", text, re.DOTALL)
-    (tmp_path / "wrists.yaml").write_text(f"{example}algorithm: erm\n", encoding="utf-8")
-    config = load_config(tmp_path / "wrists.yaml")
-    assert config.data.file == tmp_path / "wrists.csv"
-    assert (config.data.window, config.data.size) == ("bone", (96, 96, 48))
-    assert config.protocol == "own-3d"
-
-
-def test_the_readmes_example_is_a_sweep(tmp_path):
-    (example,) = _readmes_sweeps()
-    (tmp_path / "mine.yaml").write_text(example, encoding="utf-8")
-    sweep = load_sweep(tmp_path / "mine.yaml")
-    planned = expand(sweep, tmp_path)
-    assert len(planned) == 2 * 3 * 2 * 3
-    assert as_record(sweep, planned).layout.reference == "erm, slow"
-    assert sweep.slurm == {"partition": "gpu", "time": 240, "mem": "16GB"}

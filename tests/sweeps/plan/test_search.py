@@ -1,8 +1,5 @@
 """A random search: draws are runs, their values stay whatever else is there, mistakes are told."""
 
-import re
-from pathlib import Path
-
 import pytest
 
 from medldr.config import packaged_names, run_hash
@@ -279,13 +276,3 @@ def test_a_key_of_the_file_that_no_run_draws_is_noted(write):
     assert note.startswith("search.space.algorithm.dropout (")
     assert note.endswith("s.yaml:8) is for no run of this sweep")
     assert notes(load_sweep({"common": COMMON})) == []
-
-
-def test_the_readmes_example_is_a_search(write):
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
-    (example,) = re.findall(r"```yaml\n(search:\n.*?)```", text, re.DOTALL)
-    common = "common: {extends: [recipe/domainbed, data/pacs], data: {held_out: photo}}\n"
-    path = write("mine.yaml", f"{common}axes: {{algorithm: [erm, latentdr_sa]}}\n{example}")
-    planned = expand(load_sweep(path), "out")
-    assert len(planned) == 2 * 20
-    assert "algorithm.dropout" in planned[1].member.drawn
