@@ -17,6 +17,7 @@ from _pytest.doctest import DoctestModule
 from PIL import Image
 
 from medldr import cli
+from medldr.reporting import assembly
 from medldr.reporting.figures import drawing
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -64,6 +65,14 @@ def _blank_figures():
     """Drawing takes most of the time of a page, and few tests of pages look at figures."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drawing, "_render", lambda *_: '<svg viewBox="0 0 1 1"></svg>')
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _failed_sections_fail_tests():
+    """A page lives without a section that fails; a test must not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assembly, "STRICT", True)
         yield
 
 

@@ -1,0 +1,53 @@
+"""A section that fails is named on its page, in the log, and costs no other."""
+
+import logging
+
+import pytest
+
+from medldr.reporting import assembly
+from medldr.reporting.assembly import assemble
+from medldr.reporting.document import Document, Paragraph
+from medldr.reporting.prose import section
+from medldr.reporting.writers.html import html_page
+from medldr.reporting.writers.markdown import markdown_page
+
+
+def fail():
+    raise ValueError("no such <class>")
+
+
+def made():
+    return assemble(
+        "run",
+        [
+            ("curves", lambda: section("run", "curves", Paragraph("Falling."))),
+            ("labels", fail),
+            ("clinical", lambda: None),
+            ("card", lambda: section("run", "card", Paragraph("Taken in 2020."))),
+        ],
+    )
+
+
+def test_one_that_fails_says_so_in_one_line_and_costs_no_other(monkeypatch, caplog):
+    monkeypatch.setattr(assembly, "STRICT", False)
+    with caplog.at_level(logging.WARNING, logger="medldr.reporting"):
+        sections = made()
+    assert [(one.anchor, one.title) for one in sections] == [
+        ("curves", "Learning curves"), ("classes", "Results by label"), ("card", "Data card")
+    ]  # fmt: skip
+    page = Document("A run", "run", sections=sections)
+    assert "could not be made: ValueError: no such &lt;class&gt;" in html_page(page)
+    assert "could not be made: ValueError" in markdown_page(page)
+    assert "Results by label" in caplog.text
+    assert "in fail" in caplog.text  # the traceback
+
+
+def test_the_tests_of_medldr_see_the_error():
+    with pytest.raises(ValueError, match="no such"):
+        made()
+
+
+def test_a_name_that_has_no_words_is_an_error_even_if_its_section_is_fine(monkeypatch):
+    monkeypatch.setattr(assembly, "STRICT", False)
+    with pytest.raises(LookupError, match=r"no run\.resul"):
+        assemble("run", [("resul", lambda: None)])
