@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import medldr.reporting
+import medldr
 from medldr.reporting import prose
 
-ROOT = Path(medldr.reporting.__file__).parent
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in ROOT.rglob("*.py")}
+ROOT = Path(medldr.__file__).parent
+FILES = [path for part in ("reporting", "evaluation") for path in (ROOT / part).rglob("*.py")]
+TREES = {path: ast.parse(path.read_text("utf-8")) for path in FILES}
 NODES = [(path, node) for path, tree in TREES.items() for node in ast.walk(tree)]
 FILE = prose._words()
 
