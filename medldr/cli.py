@@ -18,6 +18,7 @@ from medldr.commands.common_options import Config, Device, Overrides, Run, RunsB
 from medldr.commands.data_group import data_app
 from medldr.commands.export import export
 from medldr.commands.new import new
+from medldr.commands.open_page import open_page
 from medldr.commands.plan import plan
 from medldr.commands.predict import predict
 from medldr.commands.validate import validate
@@ -36,6 +37,7 @@ app = typer.Typer(
 app.add_typer(data_app, name="data")
 for command in (new, plan, predict, validate, export, analyze, verify):
     app.command()(command)
+app.command("open")(open_page)
 
 
 def _version(show: bool) -> None:

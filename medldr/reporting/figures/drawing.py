@@ -49,17 +49,20 @@ MOST_TIPS = 24
 _MARKERS = r'(<g clip-path="[^"]*")>(<use [^>]*?( style="[^"]*")/>(?:<use [^>]*?\3/>){20,})</g>'
 """Many markers of one look; to say it once for all of them halves the size of a map."""
 
+LEAST = 10.5
+"""Size of the smallest text of a page, in points: on a phone it is still drawn at 10 pixels."""
+
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",  # text stays text: it can be searched, read aloud and is small
     "svg.hashsalt": "medldr",  # the same numbers give the same file
     "text.parse_math": False,  # a class may be called "a$b$"
     "text.usetex": False,
-    "font.size": 9.5,
-    "axes.titlesize": 10.5, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "font.size": LEAST,
+    "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.linewidth": 0.8, "axes.axisbelow": True, "axes.grid": True,
     "axes.spines.top": False, "axes.spines.right": False,
     "grid.color": FAINT, "grid.linewidth": 0.7,
-    "legend.frameon": False, "legend.fontsize": 9,
+    "legend.frameon": False,
     "lines.linewidth": 1.8,
     "axes.prop_cycle": f"cycler('color', {list(COLOURS)})",
     **dict.fromkeys(("axes.edgecolor", "xtick.color", "ytick.color"), MUTED),
@@ -101,11 +104,14 @@ def draw(
 
 def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float]) -> str:
     from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.text import Text
 
     with styled(STYLE):
         figure = new_figure(size)
         canvas = FigureCanvasSVG(figure)
         paint(figure)
+        for text in figure.findobj(Text):
+            text.set_fontsize(max(LEAST, text.get_fontsize()))
         buffer = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         canvas.print_svg(buffer, metadata=nothing)  # type: ignore[no-untyped-call]
@@ -213,13 +219,14 @@ def add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int)
         texts: What each is.
         columns: Of the legend.
     """
+    from matplotlib import rcParams
     from matplotlib.lines import Line2D
 
     width, height = figure.get_size_inches()
     rows = -(-len(texts) // columns)
     top = LEGEND_LINE * rows / height
     figure.set_layout_engine("constrained", rect=(0, top, 1, 1 - top))
-    column = 0.6 + 0.072 * max(map(len, texts), default=0)
+    column = 0.6 + 0.0078 * rcParams["font.size"] * max(map(len, texts), default=0)
     for place, (line, text) in enumerate(zip(lines, texts, strict=True)):
         x, y = column * (place // rows) / width, top - LEGEND_LINE * (place % rows + 0.5) / height
         ends = [x, x + 0.3 / width] if line.get_linestyle() != "None" else [x + 0.15 / width]
@@ -228,7 +235,7 @@ def add_legend(figure: Figure, lines: list[Any], texts: list[str], columns: int)
         keys = ("color", "linestyle", "linewidth", "marker", "markersize", "markerfacecolor")
         style = {key: getattr(line, f"get_{key}")() for key in keys}
         figure.add_artist(Line2D(ends, [y] * len(ends), transform=figure.transFigure, **style))
-        figure.text(x + 0.4 / width, y, text, fontsize=9, va="center")
+        figure.text(x + 0.4 / width, y, text, va="center")
 
 
 def look(place: int) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from medldr.reporting.figures.drawing import PAPER, STYLE, new_figure, styled
 
 PAPER_STYLE: Final[dict[str, Any]] = {
     "svg.fonttype": "path",  # readers of a paper may lack the font
+    "font.size": 9.5,
     "pdf.fonttype": 42,  # journals refuse Type 3 fonts
     **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), PAPER),
 }

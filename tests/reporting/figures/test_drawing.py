@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from importlib import resources
 
 import matplotlib
 import pytest
@@ -14,6 +15,7 @@ from medldr.reporting import write_report
 from medldr.reporting.figures import drawing
 from medldr.reporting.figures.drawing import VARIABLES, add_tips, draw, draw_axes, looks
 
+STYLE_SHEET = resources.files("medldr.reporting") / "templates" / "style.css"
 BLANK = {"title": "t", "caption": "c", "alt": "a"}
 
 
@@ -130,3 +132,16 @@ def test_a_method_looks_the_same_whatever_is_drawn_with_it():
     assert found["a"] == {"color": drawing.BLUE, "ls": "-"}
     many = looks(range(25), 0)
     assert len({tuple(style.values()) for style in many.values()}) == 25
+
+
+def test_no_text_of_a_page_is_smaller_than_10_pixels_on_a_phone(drawn):
+    def paint(figure):
+        axes = figure.add_subplot()
+        axes.set_xticks([0, 1], ["a", "b"], fontsize=6)
+        axes.text(0, 0, "tiny", fontsize=4)
+
+    sizes = re.findall(r"font(?:-size)?: ([0-9.]+)px", draw("small", paint, **BLANK).svg)
+    assert len(sizes) > 4
+    least = min(map(float, sizes)) * 96 / 72  # the unit of a drawing is a point
+    assert least * 0.72 >= 10  # the style sheet keeps this share of the natural width
+    assert ".72 * var(--width)" in STYLE_SHEET.read_text("utf-8")

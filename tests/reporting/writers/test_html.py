@@ -5,7 +5,7 @@ from importlib import resources
 
 import pytest
 
-from medldr.reporting.document import Document, Section
+from medldr.reporting.document import Document, Section, Verdict
 from medldr.reporting.figures.drawing import COLOURS, HEAT, INK, VARIABLES
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.html import html_notebook, html_page
@@ -91,7 +91,7 @@ def test_numbers_can_be_read_in_every_shade_of_a_confusion_matrix(scheme):
 def test_no_colour_of_the_page_is_fixed():
     rules = re.sub(r":root \{[^}]*\}", "", CSS)
     assert re.findall(r"#[0-9a-f]{3,8}\b(?=[;, ])|rgba?\(|\b(?:white|black)\b(?!-)", rules) == []
-    used = set(re.findall(r"var\(--([a-z-]+)", CSS)) - {"row"}
+    used = set(re.findall(r"var\(--([a-z-]+)", CSS)) - {"row", "width"}
     assert used <= set(LIGHT)
 
 
@@ -129,3 +129,20 @@ def test_a_table_of_a_notebook_is_escaped_and_has_no_colour_of_its_own():
     assert "<style" not in html
     assert "<script" not in html
     assert re.findall(r"#[0-9a-f]{3,6}\b", html) == []
+
+
+def test_the_verdict_is_what_is_read_after_the_title():
+    verdict = Verdict("better", "By 3 points <of AUC>.", "good", ["One run failed."])
+    page = html_page(Document("A study", "a sweep", "3 methods", verdict=verdict))
+    read = " ".join(re.sub(r"<[^>]+>", " ", page.split("</head>")[1]).split())
+    first = "Skip to the results A study Better. By 3 points &lt;of AUC&gt;. One run failed."
+    assert read.startswith(first)
+    assert 'role="region" aria-label="Verdict"' in page
+
+
+def test_each_cell_names_its_column_for_screens_where_rows_are_blocks():
+    page = a_page([Row("a", [Cell(1)])])
+    assert '<td data-label="accuracy_of_all"' in page
+    table = Table("Settings", ["Key", "Value <b>"], [Row("lr", [Cell("0.1")])], code=True)
+    page = html_page(Document("t", "k", sections=[Section("s", "S", "S", [table])]))
+    assert '<td data-label="Value &lt;b&gt;">' in page
