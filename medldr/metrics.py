@@ -14,7 +14,7 @@ from typing import Final
 
 from medldr.metric import Metric
 
-__all__ = ["ALIASES", "BY_GROUP", "METRICS", "TASKS", "Metric", "metric_facts"]
+__all__ = ["ALIASES", "BY_GROUP", "METRICS", "TASKS", "Metric", "metric_facts", "other_half"]
 
 TASKS: Final = ("multi-class", "binary", "ordinal", "multi-label")
 
@@ -305,6 +305,25 @@ ALIASES: Final[Mapping[str, str]] = {
 
 BY_GROUP: Final = "by_group/"
 """In front of a metric: groups (patients, slides) are scored, one row each, in place of images."""
+
+
+_PAIR: Final = ("sensitivity_at_specificity", "specificity_at_threshold")
+"""Of one threshold; either alone says nothing, since the threshold trades one for the other."""
+
+
+def other_half(name: str) -> str:
+    """The metric that this one is always shown with; empty where it stands alone.
+
+    Args:
+        name: A key, also with slashes in front.
+
+    Example:
+        >>> other_half("by_group/sensitivity_at_specificity"), other_half("auc")
+        ('by_group/specificity_at_threshold', '')
+    """
+    start, slash, key = name.rpartition("/")
+    others = dict([_PAIR, _PAIR[::-1]])
+    return f"{start}{slash}{others[key]}" if key in others else ""
 
 
 @cache

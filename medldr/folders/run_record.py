@@ -156,6 +156,7 @@ class RunRecord(Record):
         precision: The precision used.
         device: The kind of device used: ``cpu``, ``cuda``.
         threads: Processor threads used.
+        lr: Learning rate used: the recipe's, times the algorithm's factor.
         batch_size: Images per step, over all processes.
         sampler: How batches were drawn.
         augmentation: The augmentation, as published numbers name it.
@@ -189,6 +190,7 @@ class RunRecord(Record):
     precision: str | None = None
     device: str | None = None
     threads: int | None = None
+    lr: float | None = None
     batch_size: int | None = None
     sampler: str | None = None
     augmentation: str | None = None

@@ -151,9 +151,11 @@ def write_run(
         else {"name": "erm", "lr_scale": 1.0},
         "training": {"epochs": epochs, "batch_size": 128, "lr": 0.001, "optimizer": "sgd"},
     }  # fmt: skip
+    used = settings | (config or {})
+    rate = used["training"].get("lr", 0.001) * used["algorithm"].get("lr_scale", 1.0)
     record = {
         "status": "done", "error": None, "label": label, "hash": identity, "seed": seed,
-        "protocol": "medmnist-28", "precision": "float32", "data_hash": "d" * 64,
+        "lr": rate, "protocol": "medmnist-28", "precision": "float32", "data_hash": "d" * 64,
         "split_hash": "e" * 64, "spec": {**SPEC, "class_counts": [30, 20, 10]},
         "data": {"name": "fracturemnist3d_28", "notes": list(notes), "files": {"a": "f0"}},
         "provenance": {"command": ["medldr", "train", "x"], "packages": {"torch": "2.9.9"}},
@@ -169,7 +171,7 @@ def write_run(
         other = predicted(further[rule], seed + 1)
         files.evaluation_of(rule).parent.mkdir(parents=True)
         files.evaluation_of(rule).write_text(scored_once(other, scoring, selection=made, seen=seen))
-    files.config.write_text(write_yaml(settings | (config or {})))
+    files.config.write_text(write_yaml(used))
     files.run.write_text(json.dumps(record | (run or {})))
     files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))
     files.evaluation.write_text(written)

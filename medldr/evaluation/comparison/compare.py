@@ -59,8 +59,9 @@ single run has the interval of its own evaluation and no p. `compare` returns pl
     ``variance``.
 ``footnotes``
     Sentences on methods that differ from the reference in protocol (another id, not a changed pin),
-    augmentation, precision, data or splits, or in what ran: version of medldr or torch, state of
-    the code, device; and on every method whose probabilities were recalibrated.
+    augmentation, precision, data or splits (those of the same seed), in how it was trained
+    (learning rate, images of a step, steps, sampler), or in what ran: version of medldr or torch,
+    state of the code, device; and on every method whose probabilities were recalibrated.
 ``margin``
     Only where one was asked for: ``metric`` and ``value``, a difference of its values. Each
     ``difference`` of that metric then has ``non_inferiority``: a `findings.Verdict`, or None where
@@ -166,8 +167,20 @@ def make_comparison(
     controls: Collection[str] = (),
     margin: float | None = None,
     metric: str | None = None,
+    tuned: Mapping[str, Collection[str]] | None = None,
 ) -> Comparison:
-    """Compare finished runs, as `compare` does; what it returns is the plain values of this."""
+    """Compare finished runs, as `compare` does; what it returns is the plain values of this.
+
+    Args:
+        runs: As there, like all but the last one.
+        reference: As there.
+        splits: As there.
+        contrasts: As there.
+        controls: As there.
+        margin: As there.
+        metric: As there.
+        tuned: By method, what of its training was chosen on validation, as `footnotes` takes it.
+    """
     loaded, missing = _load(runs)
     same_task(loaded)
     compared = methods(loaded)
@@ -203,7 +216,7 @@ def make_comparison(
     notes += _changed_primary(loaded) + shots_notes([run.evaluation for run in loaded])
     notes += [n for s, one in by_split.items() for n in split_notes(s, one.per_run[0])]
     notes += [note for one in by_split.values() for note in delong_notes(one)]
-    texts, marks = footnotes(compared, base)
+    texts, marks = footnotes(compared, base, tuned)
     scored = loaded[0].evaluation
     made = Comparison(
         task=scored.task,

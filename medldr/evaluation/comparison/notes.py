@@ -2,40 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final
 
 from medldr.config.sections import MODIFIED
 from medldr.evaluation.comparison.runs import FACTS, TEXT_FACTS, MethodRuns, Run
 from medldr.evaluation.predictions.log_odds import BY_PROBABILITY, ties_confident
 from medldr.folders.run_record import what_ran
 
+TRAINED: Final = {
+    "protocol": "protocol {}",
+    "lr": "learning rate {}",
+    "batch_size": "{} images per step",
+    "steps": "{} steps",
+    "sampler": "sampler {}",
+}
+"""Facts of a run in which methods that are compared should agree, and in words."""
+
 
 def footnotes(
-    methods: Sequence[MethodRuns], base: MethodRuns
+    methods: Sequence[MethodRuns],
+    base: MethodRuns,
+    tuned: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[list[str], dict[str, list[int]]]:
     """Sentences on methods that differ from the first run of the reference, or have marks.
+
+    Splits may follow the seed: they are those of the run of the reference with the same seed.
 
     Args:
         methods: All methods.
         base: The reference. Where its own runs differ among themselves, it has footnotes too.
+        tuned: By method, what of `TRAINED` was chosen on validation for it and for the reference
+            alike, which is no difference: each is shown as tuned.
 
     Returns:
         The sentences, and by method the numbers (from 1) of those about it.
     """
     texts: list[str] = []
     marks: dict[str, list[int]] = {method.name: [] for method in methods}
+    same_seed = {run.seed: run for run in reversed(base.runs)}
     for fact in FACTS:
-        standard = _to_compare(base.runs[0], fact)
         for method in methods:
-            others = {run.name: _to_compare(run, fact) for run in method.runs}
-            odd = {name: value for name, value in others.items() if value != standard}
+            odd: dict[str, tuple[Any, str]] = {}
+            for run in method.runs:
+                known = same_seed.get(run.seed) if fact == "split_hash" else None
+                standard = known or base.runs[0]
+                if (value := _to_compare(run, fact)) != (usual := _to_compare(standard, fact)):
+                    odd[run.name] = value, f"{standard.name} has {_shown(fact, usual)}"
             if odd:
-                different = ", ".join(f"{name} has {_shown(fact, v)}" for name, v in odd.items())
-                reference = f"{base.runs[0].name} has {_shown(fact, standard)}"
-                texts.append(f"{fact} differs: {different}; {reference}.")
+                own = ", ".join(f"{name} has {_shown(fact, v)}" for name, (v, _) in odd.items())
+                reference = ", ".join(dict.fromkeys(usual for _, usual in odd.values()))
+                texts.append(f"{fact} differs: {own}; {reference}.")
                 marks[method.name].append(len(texts))
-    shared = [(method, _too_good(method)) for method in methods]
+    chosen = tuned or {}
+    shared = [(method, _trained(method, base, chosen.get(method.name, ()))) for method in methods]
+    shared += [(method, _too_good(method)) for method in methods]
     shared += [(method, _other_code(method, base)) for method in methods]
     shared += [(method, _recalibrated(method)) for method in methods]
     shared += [(method, _ranked_by_probability(method)) for method in methods]
@@ -45,6 +66,30 @@ def footnotes(
         if text:
             marks[method.name].append(texts.index(text) + 1)
     return texts, marks
+
+
+def _trained(method: MethodRuns, base: MethodRuns, tuned: Collection[str]) -> str:
+    """How a method was trained where that is not how the reference was, in values of both."""
+    early = any(run.facts.stopped_early for run in (*method.runs, *base.runs))
+    texts = []
+    for fact, words in TRAINED.items():
+        own, theirs = (_found(of, fact) for of in (method, base))
+        # Another protocol altogether has a footnote of its own.
+        apart = fact == "protocol" and {p.removesuffix(MODIFIED) for p in (*own, *theirs)}
+        decided = fact in tuned or (fact == "steps" and early) or (apart and len(apart) > 1)
+        if own and theirs and set(own) != set(theirs) and not decided:
+            texts.append(f"{words.format(' / '.join(own))} ({' / '.join(theirs)})")
+    start = "Trained differently from the reference (its value in parentheses): "
+    return f"{start}{', '.join(texts)}." if texts else ""
+
+
+def _found(method: MethodRuns, fact: str) -> list[str]:
+    """The values of a fact in the runs of a method, each once; one that is not known is none."""
+    values = dict.fromkeys(getattr(run.facts, fact) for run in method.runs)
+    texts = (
+        f"{v:g}" if isinstance(v, float) else str(v or "none") for v in values if v is not None
+    )
+    return list(dict.fromkeys(texts))
 
 
 def _recalibrated(method: MethodRuns) -> str:

@@ -15,19 +15,16 @@ from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
 from medldr.reporting.sections.basis import no_groups_note
-from medldr.reporting.sections.by_rule import by_rule
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published.fixed_split import sweep_published
 from medldr.reporting.sections.published.held_out import held_out_published
 from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.selection import selection
+from medldr.reporting.sections.sweep import details, sets
 from medldr.reporting.sections.sweep import result as grids
-from medldr.reporting.sections.sweep import sets
-from medldr.reporting.sections.sweep.classes import classes
 from medldr.reporting.sections.sweep.common import Results, results_of
 from medldr.reporting.sections.sweep.differences import differences
-from medldr.reporting.sections.sweep.folds import folds
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.table import Table
 from medldr.reporting.wording import split_name
@@ -68,17 +65,17 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     ours = [*sweep_published(study, found), *held_out_published(results.held_out)]
     sections = (
         grids.result(results),
-        folds(results),
+        details.folds(results),
         held_out(results.held_out, metrics[0]),
         selection(study),
         missing_runs(study, found),
         section("sweep", "notes", Bullets(notes)),
         differences(results),
-        by_rule(study, found, metrics, results.splits),
-        classes(results),
-        grids.calibration(results),
-        sets.domains(results),
-        grids.worst_group(results),
+        details.rules(results),
+        details.classes(results),
+        details.calibration(results),
+        details.domains(results),
+        details.worst_group(results),
         section("sweep", "published", *ours),
         sets.curves(results),
         sets.runs(results),

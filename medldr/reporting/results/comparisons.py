@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from medldr.errors import InputError
 from medldr.evaluation import Run
@@ -15,11 +16,14 @@ from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_names
 from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.results.training import RATE
 
 FOLDS = "pooled folds"
 """Why differences of pooled folds are not tested."""
 CHOSE = "runs that chose their own settings"
 """Why differences of searched settings are not tested, unless other seeds are reported."""
+BATCH: Final = "training.batch_"
+"""What keys of the images of a step begin with."""
 _HASH = re.compile(r"\b([0-9a-f]{8})[0-9a-f]{24,}\b")
 """Of a long hash the first eight digits say as much to a reader."""
 
@@ -144,7 +148,11 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
         if one in method_of and other in method_of
     ]
     controls = [method_of[row] for row in study.layout.controls if row in method_of]
-    made = make_comparison(runs, reference=reference, contrasts=pairs, controls=controls)
+    drawn = study.drawn(study.reference)
+    tuned = {method_of[r]: _tuned(study.drawn(r) & drawn) for r in study.rows if r in method_of}
+    made = make_comparison(
+        runs, reference=reference, contrasts=pairs, controls=controls, tuned=tuned
+    )
     result = made.renamed(row_of)
     if any(entry.folds for entry in entries):
         # Images of all folds are no independent sample of what networks of other data would do.
@@ -159,6 +167,12 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
         between = tuple(d for d in result.differences if d.family != "reference")
         result = replace(result, reference=study.reference, differences=between)
     return result, notes
+
+
+def _tuned(keys: Collection[str]) -> set[str]:
+    """What of a run's training a random search chose, by the facts that `run.json` has of it."""
+    images = {"batch_size", "steps"} if any(key.startswith(BATCH) for key in keys) else set()
+    return images | ({"lr"} if RATE in keys else set())
 
 
 def _one_method_per_row(

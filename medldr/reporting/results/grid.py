@@ -102,7 +102,8 @@ def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> 
     difference below 0.05 after Holm's correction over all pairs, since the same data say which row
     is best. ``second`` is the next one after them, where it is likewise clearly better than all
     that follow. A row without any p, as one with few seeds, takes no part. Nothing is marked where
-    no row is clearly worse than the best, or neither more nor less of the metric is better.
+    no row is clearly worse than the best, neither more nor less of the metric is better, or it is
+    one half of what a threshold gives.
 
     Args:
         values: By row.
@@ -119,7 +120,7 @@ def marks(values: Mapping[str, float | None], known: Metric, paired: Paired) -> 
         >>> marks(values, metric_facts("ece"), paired)
         {}
     """
-    if not known.better or known.biased:
+    if not known.better or known.biased or known.threshold:
         return {}
     defined = {row: value for row, value in values.items() if value is not None}
     ranked = sorted(defined, key=defined.__getitem__, reverse=known.better == "higher")

@@ -8,6 +8,7 @@ from medldr.evaluation.intervals.inference import average
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.published.numbers import domain_names
 from medldr.reporting.results.class_mix import Chance, mean_of_levels
 from medldr.reporting.results.held_out import (
     HeldOut,
@@ -25,34 +26,40 @@ from medldr.reporting.wording import TARGETS
 
 
 def held_out(sets: Sequence[HeldOut], metric: str) -> Section | None:
-    """Two tables per data set; None where no data set had two domains held out one by one."""
+    """A table per data set; None where no data set had two domains held out one by one."""
     tables = [sets_table(sets, metric)] if len(sets) > 1 else []
-    tables += [held_out_table(found, target, metric) for found in sets for target in TARGETS]
+    tables += [held_out_table(found, target_of([found]), metric) for found in sets]
     return section("sweep", "left_out", *tables)
 
 
+def target_of(sets: Sequence[HeldOut]) -> str:
+    """What is shown of held-out domains: all of them, or the part that is published of each set."""
+    return "target_in" if all(domain_names(found.dataset) for found in sets) else "target_all"
+
+
 def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
-    """Mean over the domains of each data set on target_in, and the plain mean over the sets."""
-    caption = f"{metric_facts(metric).heading} on target_in, mean over the domains of each data set"
+    """Mean over the domains of each data set, and the plain mean over the sets."""
+    target = target_of(sets)
+    caption = f"{metric_facts(metric).heading} on {target}, mean over the domains of each data set"
     columns = ["Method", *(found.dataset for found in sets), "Average"]
     table = Table(caption, columns, intervals=False)
     names = list(dict.fromkeys(row for found in sets for row in found.rows))
     controls = {row for found in sets for row in found.controls}
     for row in sorted(names, key=lambda name: name in controls):
         means = [
-            mean_over_domains(found, row, "target_in", metric) if row in found.rows else None
+            mean_over_domains(found, row, target, metric) if row in found.rows else None
             for found in sets
         ]
-        seeds = seeds_over_sets(sets, row, "target_in", metric)
+        seeds = seeds_over_sets(sets, row, target, metric)
         average_of_sets = average(means, metric_facts(metric), seeds=seeds)
         if average_of_sets is not None and not seeds:
             unrelated = sentence("seeds_apart").strip()
             table.notes += [] if unrelated in table.notes else [unrelated]
         cells = [table.number(metric, mean) for mean in (*means, average_of_sets)]
         table.rows.append(method_row(row, cells, control=row in controls))
-    levels = [mean_chance(found, "target_in") for found in sets]
+    levels = [mean_chance(found, target) for found in sets]
     _add_chance(table, metric, [*levels, mean_of_levels(levels)])
-    table.alone += [*(f"{f.dataset}: {s}" for f in sets for s in sizes_of(f, "target_in"))]
+    table.alone += [*(f"{f.dataset}: {s}" for f in sets for s in sizes_of(f, target))]
     table.alone += held_words(sets)
     part = [f"{found.dataset} ({', '.join(found.never)})" for found in sets if found.never]
     if part:

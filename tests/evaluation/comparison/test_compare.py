@@ -340,11 +340,27 @@ def ran(torch="2.14", changed=False, device="cpu", gpus=()):
 
 DIRTY = "git aaaaaaaa and aaaaaaaa with uncommitted changes"
 WILDS = {"protocol": "camelyon17-wilds"}
+PLAIN = {"lr": 0.002, "batch_size": 32, "steps": 168, "sampler": "shuffle"}
+BLOCKS = {"lr": 0.001, "batch_size": 30, "steps": 180, "sampler": "domains"}
+TRAINED = "Trained differently from the reference (its value in parentheses):"
 FACTS = {  # runs of each method, the reference first, and what is said of each method
     "data and precision": (
-        {"a": [{}], "b": [{"precision": "bfloat16", "split_hash": "t", "protocol": "p+modified"}]},
+        {"a": [{}], "b": [{"precision": "bfloat16", "split_hash": "t"}]},
         {"b": ["precision differs: b-0 has bfloat16; a-0 has float32.",
                "split_hash differs: b-0 has t; a-0 has s."]},
+    ),
+    "splits that follow the seed": (
+        {"a": [{"split_hash": "s"}, {"split_hash": "t"}],
+         "b": [{"split_hash": "s"}, {"split_hash": "t"}],
+         "odd": [{"split_hash": "s"}, {"split_hash": "s"}]},
+        {"odd": ["split_hash differs: odd-1 has s; a-1 has t."]},
+    ),
+    "training": (  # the number of steps is what early stopping decides on, where it does
+        {"a": [PLAIN], "half": [PLAIN | {"lr": 0.001}], "cross": [BLOCKS], "silent": [{}],
+         "early": [PLAIN | {"steps": 90, "stopped_early": True}]},
+        {"half": [f"{TRAINED} learning rate 0.001 (0.002)."],
+         "cross": [f"{TRAINED} learning rate 0.001 (0.002), 30 images per step (32), "
+                   "180 steps (168), sampler domains (shuffle)."]},
     ),
     "code and device": (
         {
@@ -370,7 +386,8 @@ FACTS = {  # runs of each method, the reference first, and what is said of each 
          "pinned": [{"protocol": "camelyon17-wilds+modified", "augmentation": "none"}],
          "c": [{"protocol": "camelyon17-fish", "augmentation": "targeted"}],
          "e": [WILDS | {"augmentation": "targeted+modified"}]},
-        {"c": ["protocol differs: c-0 has camelyon17-fish; a-0 has camelyon17-wilds.",
+        {"pinned": [f"{TRAINED} protocol camelyon17-wilds+modified (camelyon17-wilds)."],
+         "c": ["protocol differs: c-0 has camelyon17-fish; a-0 has camelyon17-wilds.",
                "augmentation differs: c-0 has targeted; a-0 has none."],
          "e": ["augmentation differs: e-0 has targeted+modified; a-0 has none."]},
     ),
@@ -394,7 +411,7 @@ def test_methods_that_differ_although_they_should_not_have_footnotes(run_folder,
     assert texts == {method: said.get(method, []) for method in runs}
     assert len(found["footnotes"]) == len({text for notes in said.values() for text in notes})
     same = [m["same_protocol"] for m in found["methods"]]
-    assert all(same) == (name not in ("data and precision", "protocol and augmentation"))
+    assert all(same) == (name != "protocol and augmentation")
 
 
 def test_every_row_of_recalibrated_probabilities_is_marked(run_folder):

@@ -169,16 +169,15 @@ def test_each_fold_decides_each_label_at_its_own_threshold(cross_validated):
     called, truth = np.concatenate(called), np.concatenate(truth)
     (entry,) = [e for e in page.results.study.entries if e.member.row == "Mixup"]
     scored = entry.files.evaluation
-    (table, other) = [t for s in page.document.sections if s.anchor == "classes" for t in s.tables]
+    (table,) = page.document.section("classes").tables
     assert "Sensitivity at fixed specificity" in table.caption
-    assert "Specificity at the chosen threshold" in other.caption
-    for k, (sensitivity, specificity) in enumerate(zip(table.rows, other.rows, strict=True)):
+    for k, sensitivity in enumerate(table.rows):
         hits = called[truth[:, k], k].mean()
         of = scored.splits["test"].classes[str(k)].metrics["sensitivity_at_specificity"]
         assert of.value == pytest.approx(hits)
         assert sensitivity.cells[-1].estimate.mean == pytest.approx(hits)
         spared = (~called[~truth[:, k], k]).mean()
-        assert specificity.cells[-1].estimate.mean == pytest.approx(spared)
+        assert f"specificity {100 * spared:.1f} (" in sensitivity.cells[-1].extra
     assert "no common threshold" in scored.operating_points["0"].reason
     assert "Each fold decides at its own threshold" in page_text(page)
 

@@ -9,8 +9,8 @@ import pytest
 
 from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.sections.by_rule import REPORTED
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
+from medldr.reporting.sections.sweep.details import REPORTED
 from medldr.reporting.writers.cells import printed
 from medldr.reporting.writers.csv import csv_text
 

@@ -1,4 +1,4 @@
-"""How a row was trained: every difference from the reference is reported, and nothing else."""
+"""How the rows of a sweep were trained."""
 
 import pytest
 
@@ -8,11 +8,10 @@ from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.training import rate_of
-from medldr.reporting.sections.training import differing, training_table
+from medldr.reporting.sections.training import training_table
 from medldr.reporting.writers.cells import printed
 
 PLAIN = {"batch_size": 32, "steps": 168, "sampler": "shuffle", "stopped_early": False}
-BLOCKS = {"batch_size": 30, "steps": 180, "sampler": "domains", "stopped_early": False}
 
 
 def source(run, scale=1.0, lr=0.002):
@@ -32,30 +31,10 @@ def build(rows, controls=()):
     return Study("t", layout, entries, {row: row for row in rows}, {})
 
 
-def test_a_sampler_of_the_methods_own_and_what_follows_from_it_are_told():
-    rows = {"ERM": {"A": [source(PLAIN)]}, "Cross": {"A": [source(BLOCKS)]}}
-    study = build(rows)
-    assert differing(study, "Cross", ["A"]) == [
-        "trained differently from ERM (its value in parentheses): 30 images per step (32), "
-        "180 steps (168), "
-        "sampler domains (shuffle)."
-    ]
-    assert differing(study, "ERM", ["A"]) == []
-
-
 def test_the_rate_used_is_the_recipes_times_the_methods_factor():
-    study = build({"ERM": {"A": [source(PLAIN)]}, "Pool": {"A": [source(PLAIN, 0.5)]}})
-    (text,) = differing(study, "Pool", ["A"])
-    assert text.endswith("learning rate 0.001 (0.002).")
     assert rate_of(source(PLAIN, 0.25, 0.4)) == pytest.approx(0.1)
     assert rate_of(None) is None
     assert rate_of(RunFiles("r", {})) is None
-
-
-def test_a_protocol_of_which_something_was_changed_is_told():
-    own, other = (source({**PLAIN, "protocol": name}) for name in ("p+modified", "p"))
-    study = build({"ERM": {"A": [other]}, "Odd": {"A": [own]}})
-    assert differing(study, "Odd", ["A"])[0].endswith(": protocol p+modified (p).")
 
 
 def test_the_table_has_every_row_with_a_run_and_the_span_over_its_seeds():

@@ -1,5 +1,6 @@
 """Draws of a random search: the report shows those that validation chose, and what was drawn."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,6 @@ from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep.verdict import verdict
-from medldr.reporting.sections.training import differing
 
 DRAWS = ("d00", "d01", "d02")
 VAL = {0: (0.7, 0.9, 0.6), 1: (0.8, 0.5, 0.75)}
@@ -105,23 +105,24 @@ def test_seeds_of_different_draws_are_one_method_of_the_main_tables(held_sweep):
 def test_rates_that_were_drawn_are_no_difference_that_a_control_would_have_to_explain(held_sweep):
     folder = drawn_sweep(held_sweep, methods=("erm", "mixup"))
     for member in read_sweep(folder).members:
-        path = folder.run(member.run).config
-        config = plain(read_yaml(path).values)
-        config["training"] = {"lr": 0.1 if "mixup" in member.row else 0.2}
-        path.write_text(write_yaml(config))
+        files, rate = folder.run(member.run), 0.1 if "mixup" in member.row else 0.2
+        config = plain(read_yaml(files.config).values)
+        files.config.write_text(write_yaml(config | {"training": {"lr": rate}}))
+        files.run.write_text(json.dumps(json.loads(files.run.read_text()) | {"lr": rate}))
 
     def said(study):
         study = replace(study, untested=frozenset())  # as where fresh seeds are reported
         found = columns(study)
-        notes = differing(study, "Mixup", study.columns)
+        notes = {text for column in found for text in column.footnotes("Mixup")}
         return notes, " ".join(verdict(study, found, "accuracy"))
 
     notes, text = said(read_study(folder))
-    assert notes == []
+    assert notes == set()
     assert "Mixup vs ERM: the learning rate of each was drawn at random" in text
     assert "No control shows" not in text
     sweep = read_sweep(folder)
     write_sweep(folder, replace(sweep, members=tuple(replace(m, drawn={}) for m in sweep.members)))
     notes, text = said(read_study(folder))
-    assert "learning rate 0.1 (0.2)" in notes[0]
+    assert all("learning rate 0.1 (0.2)" in text for text in notes)
+    assert notes
     assert "No control shows" in text

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from medldr.errors import did_you_mean
 from medldr.evaluation.primary import DEFAULT
-from medldr.metrics import ALIASES, BY_GROUP, metric_facts
+from medldr.metrics import ALIASES, BY_GROUP, metric_facts, other_half
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column, columns, splits
 from medldr.reporting.results.grid import make_grid
@@ -107,6 +107,8 @@ def _metrics(study: Study, found: Sequence[Column]) -> tuple[list[str], list[str
     if len(stated) == 1 and stated != {DEFAULT}:  # a sweep that states none keeps its own order
         asked = list(dict.fromkeys([*stated, *asked]))
     known = [m for metric in asked for m in (metric, f"{BY_GROUP}{metric}") if m in there]
+    # The second half of a pair is in the cells of the first.
+    known = [m for n, m in enumerate(known) if other_half(m) not in known[:n]]
     notes = [
         f"The sweep asks for an unknown metric {metric!r}.{did_you_mean(metric, there)}"
         for metric in asked

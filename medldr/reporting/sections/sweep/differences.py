@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.intervals.estimate import TESTED
-from medldr.metrics import metric_facts
+from medldr.metrics import other_half
 from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.forest import difference_figure
@@ -16,8 +16,9 @@ from medldr.reporting.results.averages import average_differences
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.comparison.tables import difference_cell
-from medldr.reporting.sections.rows import method_row
+from medldr.reporting.sections.held_out import target_of
 from medldr.reporting.sections.sweep.common import Results
+from medldr.reporting.sections.sweep.grid import heading, paired, pivot
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import TARGETS, split_name
 
@@ -49,7 +50,8 @@ def differences(results: Results) -> Section | None:
         lambda metric, split: contrast_table(study, shown, metric, split),
     )
     figures = Figures([drawing for drawing in drawings if drawing is not None])
-    held = sentence("whole_domain", target=TARGETS["target_all"]) if results.held_out else ""
+    part = results.held_out and target_of(results.held_out) == "target_in"
+    held = sentence("whole_domain", target=TARGETS["target_all"]) if part else ""
     return section("sweep", "differences", figures, *to_reference, *of_pairs, whole=held)
 
 
@@ -65,43 +67,48 @@ def difference_table(
         split: The split.
         averaged: Whether a mean over the columns says anything.
     """
-    caption = f"{metric_facts(metric).heading}: difference from {study.reference}"
-    table = _table(caption, "Method", columns, split)
-    averages = average_differences(study, columns, metric, split) if averaged else {}
-    table.columns += ["Average"] if averages else []
-    for row in study.rows:
-        found = [column.difference(split, metric, row) for column in columns]
-        if row != study.reference and any(found):
-            cells = [_cell(table, metric, difference) for difference in found]
-            cells += [difference_cell(table, metric, averages.get(row))] if averages else []
-            table.rows.append(method_row(row, cells, control=row in study.layout.controls))
-    table.alone += basis(columns, split)
-    return table if table.rows else None
+    metrics = (metric, other_half(metric))
+    averages = [
+        average_differences(study, columns, key, split) if averaged and key else {}
+        for key in metrics
+    ]
+    table = _table(f"difference from {study.reference}", "Method", columns, metric, split)
+    table.columns += ["Average"] if averages[0] else []
+
+    def cell(row: str, place: int) -> Cell:
+        if place == len(columns):
+            found = [of.get(row) for of in averages]
+        else:
+            found = [columns[place].difference(split, key, row) for key in metrics]
+        return _cell(table, metrics, found)
+
+    return pivot(study, table, range(len(table.columns) - 1), cell)
 
 
 def contrast_table(
     study: Study, columns: Sequence[Column], metric: str, split: str
 ) -> Table | None:
     """One row minus another, for the pairs that were asked for; None where there are none."""
-    caption = f"{metric_facts(metric).heading}: pairs of methods, one minus the other"
-    table = _table(caption, "Pair", columns, split)
+    metrics = (metric, other_half(metric))
+    table = _table("pairs of methods, one minus the other", "Pair", columns, metric, split)
     for pair in study.layout.contrasts:
-        cells = [_cell(table, metric, column.contrast(split, metric, pair)) for column in columns]
-        table.rows.append(Row(" − ".join(pair), cells))
-    table.alone += basis(columns, split)
+        found = [
+            [c.contrast(split, key, pair) if key else None for key in metrics] for c in columns
+        ]
+        table.rows.append(Row(" − ".join(pair), [_cell(table, metrics, each) for each in found]))
     return table if table.rows else None
 
 
-def _table(caption: str, first: str, columns: Sequence[Column], split: str) -> Table:
-    where = split_name(split).lower()
-    return Table(f"{caption}, {where}", [first, *(column.name for column in columns)])
+def _table(what: str, first: str, columns: Sequence[Column], metric: str, split: str) -> Table:
+    caption = f"{heading(metric)}: {what}, {split_name(split).lower()}"
+    headings = [first, *(column.name for column in columns)]
+    return Table(caption, headings, alone=basis(columns, split))
 
 
-def _cell(table: Table, metric: str, found: Difference | None) -> Cell:
-    """A difference with its interval and p, or that so few seeds have no p."""
-    cell = difference_cell(table, metric, found)
-    if found is None or found.seeds >= TESTED:
-        return cell
-    if UNTESTED not in table.notes:
+def _cell(table: Table, metrics: tuple[str, str], pair: Sequence[Difference | None]) -> Cell:
+    """A difference with its interval and p, or that so few seeds have no p; and its other half."""
+    found, half = pair
+    if found is not None and found.seeds < TESTED and UNTESTED not in table.notes:
         table.notes.append(UNTESTED)
-    return cell
+    cell = difference_cell(table, metrics[0], found)
+    return paired(cell, metrics[1], None if half is None else half.estimate)

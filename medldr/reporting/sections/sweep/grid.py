@@ -1,15 +1,15 @@
-"""The grid of a sweep as a table, and what a reader must know of it."""
+"""Tables of a sweep with methods down; above all the grid, and what a reader must know of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
 
 from medldr.config.sections import MODIFIED, dataset_name
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.folders.run_record import Selection
-from medldr.metrics import metric_facts
+from medldr.metrics import metric_facts, other_half
 from medldr.reporting.prose import sentence
-from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.class_mix import Chance, chance, mean_of_levels
 from medldr.reporting.results.comparisons import Column
@@ -18,9 +18,37 @@ from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
-from medldr.reporting.sections.training import differing
-from medldr.reporting.table import Cell, Table
-from medldr.reporting.wording import TARGETS, split_name
+from medldr.reporting.table import Cell, Table, interval
+from medldr.reporting.wording import TARGETS, rule_text, split_name
+
+C = TypeVar("C")
+
+
+def pivot(
+    study: Study,
+    table: Table,
+    across: Sequence[C],
+    cell: Callable[[str, C], Cell],
+    notes: Callable[[str], Iterable[str]] = lambda _: (),
+) -> Table | None:
+    """A table with a row for each method of a sweep; None where no method has anything to show.
+
+    Args:
+        study: The sweep.
+        table: With its headings; gets the rows.
+        across: What each further column is of.
+        cell: The cell of a method in one of these columns.
+        notes: Footnotes of a method.
+    """
+    for row in study.rows:
+        cells = [cell(row, place) for place in across]
+        if all(one.empty for one in cells):
+            continue
+        held = {"reference": row == study.reference, "oracle": study.oracle(row)}
+        mark = ",".join(map(table.sign, notes(row)))
+        control = row in study.layout.controls
+        table.rows.append(method_row(row, cells, **held, control=control, mark=mark))
+    return table if table.rows else None
 
 
 def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
@@ -31,25 +59,37 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         grid: The numbers.
         target: Whether the test split is that of domains which were held out one at a time.
     """
-    caption = f"{metric_facts(grid.metric).heading}: {split_name(grid.split)}"
+    known = metric_facts(grid.metric)
+    caption = f"{heading(grid.metric)}: {split_name(grid.split)}"
     if target and grid.split == "test":
         caption = f"{caption} ({TARGETS['target_all']})"
     names = [column.name for column in grid.columns]
     table = Table(caption, ["Method", *names, *(["Average"] if grid.averages else [])])
-    for row in study.rows:
-        found = zip(grid.columns, grid.cells[row], strict=True)
-        cells = [_cell(table, grid.metric, column, row, number) for column, number in found]
-        if average := grid.averages.get(row):
-            sign = table.sign(average.reason) if average.reason else ""
-            defined = average.mean is not None
-            cells.append(Cell(average, metric_facts(grid.metric), mark=sign) if defined else Cell())
-        notes = [*settings_text(study, row), *differing(study, row, names)]
-        mark = ",".join(map(table.sign, notes))
-        reference, oracle = row == study.reference, study.oracle(row)
-        control = row in study.layout.controls
-        table.rows.append(
-            method_row(row, cells, reference=reference, control=control, oracle=oracle, mark=mark)
-        )
+    said = _footnotes(study, grid)
+    every = _shared(said.values()) if len(study.rows) > 1 else []
+    of_rows = {r: _shared(of for (row, _), of in said.items() if row == r) for r in study.rows}
+
+    def cell(row: str, number: int) -> Cell:
+        if number == len(names):
+            average = grid.averages.get(row) or Estimate()
+            mark = table.sign(average.reason) if average.reason else ""
+            return Cell() if average.mean is None else Cell(average, known, mark=mark)
+        column, found = grid.columns[number], grid.cells[row][number]
+        if found is None:
+            missing = missing_text(column.missing.get(row, {}))
+            return Cell(missing, style="missing") if missing else Cell()
+        own = [text for text in said.get((row, column.name), ()) if text not in of_rows[row]]
+        texts = [*own, found.reason] if found.mean is not None else [found.reason]
+        mark = ",".join(table.sign(text) for text in texts if text)
+        other = other_half(grid.metric)
+        pair = column.estimate(grid.split, other, row) if other else None
+        return replace(paired(Cell(found, known), other, pair), mark=mark)
+
+    def notes(row: str) -> list[str]:
+        of_row = [text for text in of_rows[row] if text not in every]
+        return [*settings_text(study, row), *of_row]
+
+    pivot(study, table, range(len(table.columns) - 1), cell, notes)
     levels = [_chance(column, grid.split) for column in grid.columns]
     levels += [mean_of_levels(levels)] if grid.averages else []
     last = chance_row([(grid.metric, level) for level in levels])
@@ -59,8 +99,59 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         table.alone.append(sentence("best"))
     if study.untested and not study.fresh:
         table.notes.append(sentence("chosen_and_reported"))
+    table.notes += [*every, *_few_groups(grid), *_threshold(study, grid.metric)]
     table.notes += [*rules_text(study, grid.columns), *protocols_text(study, grid.columns)]
     return table
+
+
+def heading(metric: str) -> str:
+    """What a table is of; both halves of what is measured at one threshold.
+
+    Example:
+        >>> heading("auc"), heading("sensitivity_at_specificity")
+        ('AUC', 'Sensitivity at fixed specificity (%), below it the specificity reached')
+    """
+    other = other_half(metric)
+    below = f", below it the {_first_word(other)} reached" if other else ""
+    return metric_facts(metric).heading + below
+
+
+def _first_word(metric: str) -> str:
+    """Sensitivity or specificity, without how the threshold was set."""
+    return metric_facts(metric).title.partition(" ")[0].lower()
+
+
+def paired(cell: Cell, other: str, half: Estimate | None) -> Cell:
+    """A cell of one half of a pair, with the other half as its last line.
+
+    Args:
+        cell: A number, or a difference.
+        other: The metric of the other half; empty where the metric has none.
+        half: Its number.
+    """
+    if not other or half is None or half.mean is None:
+        return cell
+    known = metric_facts(other)
+    show = known.show_difference if cell.signed else known.show
+    ends = interval(half, known, signed=cell.signed)
+    text = f"{_first_word(other)} {show(half.mean)}{f' ({ends})' if ends else ''}"
+    return replace(cell, extra="; ".join(filter(None, (cell.extra, text))))
+
+
+def _footnotes(study: Study, grid: Grid) -> dict[tuple[str, str], list[str]]:
+    """What is said of each number, by method and column."""
+    return {
+        (row, column.name): column.footnotes(row)
+        for row in study.rows
+        for column, found in zip(grid.columns, grid.cells[row], strict=True)
+        if found is not None and found.mean is not None
+    }
+
+
+def _shared(found: Iterable[Sequence[str]]) -> list[str]:
+    """The texts that all have."""
+    first, *others = [*found] or [()]
+    return [text for text in first if all(text in of for of in others)]
 
 
 def settings_text(study: Study, row: str) -> list[str]:
@@ -78,27 +169,39 @@ def _chance(column: Column, split: str) -> Chance | None:
     return None if found is None or size is None else chance(size, found.task)
 
 
-def _cell(table: Table, metric: str, column: Column, row: str, found: Estimate | None) -> Cell:
-    if found is None:
-        missing = missing_text(column.missing.get(row, {}))
-        return Cell(missing, style="missing") if missing else Cell()
-    notes = [*column.footnotes(row), found.reason] if found.mean is not None else [found.reason]
-    signs = [table.sign(note) for note in notes if note]
-    return Cell(found, metric_facts(metric), mark=",".join(signs))
+def _few_groups(grid: Grid) -> list[str]:
+    few = [
+        column.name
+        for column in grid.columns
+        if column.comparison is not None
+        and (size := column.comparison.splits.get(grid.split)) is not None
+        and size.few_groups
+    ]
+    return [f"{', '.join(few)}: {sentence('few_groups')}"] if few else []
+
+
+def _threshold(study: Study, metric: str) -> list[str]:
+    """How the thresholds of a metric that needs one were set."""
+    points = [e.run.evaluation.operating_point for e in study.entries if e.run is not None]
+    wanted = {100 * p.specificity for p in points if p is not None and p.specificity is not None}
+    if not metric_facts(metric).threshold or not wanted:
+        return []
+    each = " or ".join(f"{value:g}%" for value in sorted(wanted))
+    return [sentence("thresholds_set", wanted=each)]
 
 
 def rules_text(study: Study, columns: Sequence[Column]) -> list[str]:
     """Which rule chose the weights behind a table: one sentence, none without results."""
-    columns_shown = {column.name for column in columns}
-    found = [
-        (_rule(entry.files), row)
+    names = {column.name for column in columns}
+    chosen = [
+        (entry.files.evaluation.selection, row)
         for row in study.rows
         for entry in study.of(row)
-        if entry.files is not None and entry.member.column in columns_shown
+        if entry.files is not None and entry.files.evaluation and entry.member.column in names
     ]
-    rules = grouped((rule, row) for rule, row in found if rule)
+    rules = grouped((rule_text(one.rule, one.split or ""), row) for one, row in chosen if one)
     if len(rules) == 1:
-        return [f"Weights chosen by {next(iter(rules))}."]
+        return [f"Weights of each run: {next(iter(rules))}."]
     return [f"Weights were chosen by different rules: {_each(rules)}."] if rules else []
 
 
@@ -106,41 +209,17 @@ def _each(groups: Mapping[str, Sequence[str]]) -> str:
     return "; ".join(f"{', '.join(names)}: {shared}" for shared, names in groups.items())
 
 
-def _rule(files: RunFiles) -> str:
-    chosen = None if files.evaluation is None else files.evaluation.selection
-    return "" if chosen is None else rule_of(chosen)
-
-
-def rule_of(chosen: Selection) -> str:
-    """The rule of a run and, where its name does not say it, the split that it read.
-
-    Example:
-        >>> rule_of(Selection(rule="val_auc", split="val"))
-        'val_auc'
-        >>> rule_of(Selection(rule="val_auc", split="id_val"))
-        'val_auc (on id_val)'
-    """
-    elsewhere = chosen.rule.startswith("val_") and chosen.split != "val"
-    return f"{chosen.rule} (on {chosen.split or ''})" if elsewhere else chosen.rule
-
-
 def protocols_text(study: Study, columns: Sequence[Column]) -> list[str]:
     """A note on columns of one data set that follow different protocols."""
-    found = [
-        (
-            dataset_name(files.config, files.facts),
-            files.protocol.removesuffix(MODIFIED),
-            column.name,
-        )
-        for column in columns
-        for entry in study.of(column=column.name)
-        if (files := entry.files) is not None
+    by_data: dict[str, list[tuple[str, str]]] = {}
+    for column in columns:
+        for entry in study.of(column=column.name):
+            if (files := entry.files) is not None:
+                place = files.protocol.removesuffix(MODIFIED) or "none", column.name
+                by_data.setdefault(dataset_name(files.config, files.facts), []).append(place)
+    protocols = {data: grouped(places) for data, places in by_data.items()}
+    return [
+        sentence("protocols", data=data, each=_each(of))
+        for data, of in protocols.items()
+        if len(set(map(tuple, of.values()))) > 1
     ]
-    notes = []
-    for data in dict.fromkeys(data for data, _, _ in found):
-        protocols = grouped(
-            (protocol or "none", name) for of, protocol, name in found if of == data
-        )
-        if len(protocols) > 1 and len(set(map(tuple, protocols.values()))) > 1:
-            notes.append(sentence("protocols", data=data, each=_each(protocols)))
-    return notes

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.evaluation.intervals.estimate import TESTED
-from medldr.metrics import METRICS
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
@@ -16,9 +15,6 @@ from medldr.reporting.sections.comparison.parts import interval_words
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.verdict import verdict
 from medldr.reporting.table import Table
-
-CALIBRATION = ("ece", "brier", "nll")
-WORST = "worst_group"
 
 
 def result(results: Results) -> Section | None:
@@ -63,19 +59,3 @@ def best_words(tables: Sequence[Table], columns: Sequence[Column]) -> list[str]:
     if not seeds:
         return []
     return [sentence("best_few" if max(seeds) < TESTED else "best_unclear")]
-
-
-def calibration(results: Results) -> Section | None:
-    """Grids of calibration."""
-    grids = results.grids("calibration", CALIBRATION)
-    marked = any(c.estimate and c.estimate.marks for t in grids for r in t.rows for c in r.cells)
-    words = Paragraph(sentence("best"), "small") if marked else None
-    return section("sweep", "calibration", *grids, words)
-
-
-def worst_group(results: Results) -> Section | None:
-    """Grids of the worst group; None where no run has one, or the main grids show it already."""
-    if WORST in results.metrics:
-        return None
-    grids = results.grids("worst group", [WORST], needed=True)
-    return section("sweep", "groups", *grids, meaning=METRICS[WORST].meaning)

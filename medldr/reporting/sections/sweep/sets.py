@@ -11,28 +11,12 @@ from medldr.reporting.document import Drawing, Figures, Pairs, Section
 from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.results.comparisons import Column
-from medldr.reporting.sections.comparison.tables import domain_table, gap_table, runs_table
+from medldr.reporting.sections.comparison.tables import runs_table
 from medldr.reporting.sections.run.facts import model_text
 from medldr.reporting.sections.sweep.common import Results
-from medldr.reporting.sections.sweep.result import CALIBRATION
+from medldr.reporting.sections.sweep.details import CALIBRATION
 from medldr.reporting.sections.training import training_table
 from medldr.reporting.table import DASH, Cell, Row, Table
-
-
-def domains(results: Results) -> Section | None:
-    """Accuracy in each domain, and what is lost from seen to unseen ones."""
-    tables = []
-    for column in results.columns:
-        if column.comparison is not None:
-            ordered = column.comparison.controls_last(results.study.layout.controls)
-            tables += [_of(column, make(ordered)) for make in (domain_table, gap_table)]
-    return section("sweep", "domains", *tables)
-
-
-def _of(column: Column, table: Table | None) -> Table | None:
-    """A table of a comparison with its column in the caption."""
-    return None if table is None else replace(table, caption=f"{column.name}: {table.caption}")
 
 
 def curves(results: Results) -> Section | None:
@@ -52,7 +36,8 @@ def runs(results: Results) -> Section | None:
     for column in results.columns:
         tables.append(training_table(results.study, column))
         if column.comparison is not None:
-            tables.append(_of(column, runs_table(column.comparison)))
+            of_runs = runs_table(column.comparison)
+            tables.append(replace(of_runs, caption=f"{column.name}: {of_runs.caption}"))
     compared = any(column.comparison is not None for column in results.columns)
     remark = sentence("as_reference") if compared else ""
     return section("sweep", "runs", *tables, as_reference=remark)

@@ -1,12 +1,12 @@
 """Recall of each class is that of the comparison."""
 
-from medldr.reporting.sections.sweep.classes import class_table
+from medldr.reporting.sections.sweep.details import class_table
 from medldr.reporting.writers.cells import printed
 
 
 def test_recall_has_classes_down_and_methods_across(whole):
     column = whole.results.columns[1]
-    table = class_table(whole.results.study, column, "test", "recall")
+    table = class_table(whole.results, column, "recall")
     assert table.columns == [
         "Class", "Images", "Groups", "ERM", "Mixup (oracle)", "LatentDR (SA)", "LatentDR (Pool)",
     ]  # fmt: skip

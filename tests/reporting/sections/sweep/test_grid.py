@@ -47,7 +47,8 @@ def test_undefined_numbers_and_footnotes_keep_their_reasons():
     shown = printed(undefined)
     assert (shown.text, shown.reason) == ("n/a", "only one class in the labels")
     assert dict(table.footnotes)[undefined.mark] == "only one class in the labels"
-    assert dict(table.footnotes)[footnoted.mark] == "precision differs"
+    assert dict(table.footnotes)[table.rows[0].mark] == "precision differs"
+    assert footnoted.mark == ""  # what is said of all numbers of a row stands at its heading
     shown = printed(footnoted)
     assert (shown.text, shown.detail, shown.extra) == ("50.0", "40.0 to 60.0", "SD 10.0, n 2")
     assert (printed(absent).text, printed(absent).style) == ("–", "")
@@ -72,11 +73,11 @@ def study_of(**rules):
 def test_one_rule_is_one_sentence_whatever_has_no_result():
     rule = ("val_accuracy", "val")
     found = rules_text(*study_of(erm=rule, mixup=None, fish=rule))
-    assert found == ["Weights chosen by val_accuracy."]
+    assert found == ["Weights of each run: the best validation accuracy."]
     assert rules_text(*study_of(erm=None)) == []
 
 
 def test_a_rule_that_fell_back_to_the_seen_domains_says_so():
     assert rules_text(*study_of(erm=("val_auc", "id_val"))) == [
-        "Weights chosen by val_auc (on id_val)."
+        "Weights of each run: the best seen-domain validation AUC."
     ]
