@@ -217,6 +217,14 @@ def test_the_example_of_a_sweep_is_one(tmp_path):
     assert sweep.slurm == {"partition": "gpu", "time": 240, "mem": "16GB"}
 
 
+def test_the_example_of_an_answer_is_a_sweep(tmp_path):
+    text = example("docs/sweeps.md", "title: The next")
+    (tmp_path / "next_scanner.yaml").write_text(text, encoding="utf-8")
+    sweep = load_sweep(tmp_path / "next_scanner.yaml")
+    assert sweep.notes == ()
+    assert len(expand(sweep, tmp_path)) == 3 * 4 * 3
+
+
 def test_the_example_of_a_search_is_one(tmp_path):
     common = "common: {extends: [recipe/domainbed, data/pacs], data: {held_out: photo}}\n"
     axes = "axes: {algorithm: [erm, latentdr_sa]}\n"
