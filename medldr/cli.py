@@ -206,7 +206,7 @@ def report(
     """
     # A report frees next to nothing on its way: looking for it costs up to a tenth of the time.
     gc.set_threshold(50_000)
-    from medldr.reporting import SweepReport, print_sweep, report_folder
+    from medldr.reporting import SweepReport, print_run, print_sweep, report_folder
 
     code = 0
     for folder in folders:
@@ -215,7 +215,7 @@ def report(
             print_sweep(written)
             code = code if written.sweep.complete else 3
         else:
-            typer.echo(written)
+            print_run(folder)
     raise typer.Exit(code)
 
 

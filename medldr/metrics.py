@@ -110,14 +110,14 @@ _TABLE: Final = (
         definition="recall of the negative class", undefined="no other class in the labels",
     ),
     Metric(
-        "sensitivity_at_specificity", "Sensitivity at fixed specificity",
+        "sensitivity_at_specificity", "Sensitivity at the chosen threshold",
         "Sensitivity at the threshold that reaches the requested specificity on the validation "
         "split.",
         percent=True, share="positives",
         function="operating_point.at_point", tasks=_BINARY, threshold=True,
         definition="sensitivity at the threshold that reaches the requested specificity on the "
         "validation split",
-        undefined="no such class in the labels", cards=_BINARY, short="Sens. at spec.",
+        undefined="no such class in the labels", cards=_BINARY, short="Sens.",
     ),
     Metric(
         "specificity_at_threshold", "Specificity at the chosen threshold",
@@ -125,7 +125,7 @@ _TABLE: Final = (
         percent=True, share="negatives",
         function="operating_point.at_point", tasks=_BINARY, threshold=True,
         definition="specificity reached on this split at that threshold",
-        undefined="no other class in the labels",
+        undefined="no other class in the labels", short="Spec.",
     ),
     Metric(
         "ppv", "PPV",

@@ -115,7 +115,7 @@ def _card(trained: Trained) -> Card:
     from medldr.config.method import method_title, model_title
     from medldr.export import Card
     from medldr.reporting.read.run import read_run
-    from medldr.reporting.sections.run.numbers import split_table
+    from medldr.reporting.sections.run.tables import split_table
     from medldr.reporting.writers.markdown import markdown_table
 
     files = RunFolder(trained.folder)

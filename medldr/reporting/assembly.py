@@ -55,7 +55,7 @@ def _made(page: str, name: str, make: Callable[[], Section | None]) -> Section |
     except Exception as error:  # a page without a section is better than no page
         if STRICT:
             raise
-        logger.warning("the section %r of a page could not be made", said.title, exc_info=True)
+        logger.warning("the section %r of a page could not be made", said.short, exc_info=True)
         reason = f"{type(error).__name__}: {error}".strip().rstrip(":")
         failed = Bullets([f"This section could not be made: {reason}"], "warnings")
-        return Section(said.anchor or name, said.title, said.short, [failed])
+        return Section(said.anchor or name, said.short, said.short, [failed])

@@ -8,7 +8,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.results.headline import headline, headline_split
-from medldr.reporting.sections.run.terminal import overview_table
+from medldr.reporting.sections.run.result import results_table
 from medldr.reporting.table import Table, interval
 from medldr.reporting.wording import card_metrics
 from medldr.reporting.writers.html import html_notebook
@@ -38,7 +38,7 @@ def run_line(scored: EvaluationRecord) -> str:
 
 def run_html(scored: EvaluationRecord, title: str) -> str:
     """The numbers that a run prints on the terminal, as a table for a notebook."""
-    return html_notebook(title, [overview_table(scored)])
+    return html_notebook(title, [results_table(scored, short=True)])
 
 
 def sweep_html(tables: Sequence[Table], title: str) -> str:

@@ -92,8 +92,8 @@ def said_of(page: str, name: str) -> Said:
         LookupError: If the file lacks them.
 
     Example:
-        >>> said_of("run", "domains").title
-        'Results by domain'
+        >>> said_of("run", "domains").short
+        'Domains'
     """
     said: Said = _entry(page, name)
     return said
@@ -106,7 +106,7 @@ def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> 
         page: ``run``, ``comparison``, ``sweep``, ``analysis`` or ``data``.
         name: The section, whose anchor it is unless the file says otherwise.
         blocks: What it shows.
-        given: Values of its paragraphs; a paragraph that is empty with them is left out.
+        given: Values of its title and paragraphs; a paragraph that is empty with them is left out.
 
     Returns:
         None where no block has content.
@@ -115,12 +115,13 @@ def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> 
         LookupError: If the file lacks the section, or it has a place for another value.
 
     Example:
-        >>> made = section("run", "domains", Paragraph("Numbers."), worst="")
-        >>> made.title, len(made.blocks), section("run", "domains", None, worst="")
-        ('Results by domain', 2, None)
+        >>> made = section("run", "domains", Paragraph("Numbers."), count=3)
+        >>> made.title, len(made.blocks), section("run", "domains", None, count=0)
+        ('Results in each of 3 domains', 2, None)
     """
     said = said_of(page, name)
-    made = Section(said.anchor or name, said.title, said.short, folded=said.folded)
+    title = said.title.format(**given)
+    made = Section(said.anchor or name, title, said.short, folded=said.folded)
     made.add(*blocks)
     if not made.blocks:
         return None

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.pages.checklist import checklist_page
@@ -19,7 +18,7 @@ from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.comparison.terminal import comparison_overview
-from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.table import Table
 from medldr.reporting.writers.csv import csv_text
@@ -80,21 +79,21 @@ def write_report_or_warn(folder: RunFolder | Path | str) -> Path | None:
 
 
 def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
-    """Print a finished run's numbers and where its files are.
+    """Print what a run's page says first, and where the page is.
 
     Args:
         folder: The run folder.
         fresh: False for a run that had finished before, which is then said.
 
     Raises:
-        InputError: If the run has no `evaluation.json`.
+        InputError: If it is not a run folder, or one of its files cannot be read.
     """
     files, out = _folder(folder), console()
     if not fresh:
         out.print("This run had already finished; nothing had to be done.")
-    print_document(run_overview(read_evaluation(files)), out)
-    page = f"\npage: {files.report}" if files.report.exists() else ""
-    out.print(f"run: {files.path}{page}", soft_wrap=True, markup=False)
+    print_document(run_overview(read_run(files)), out)
+    shown = f"page: {files.report}" if files.report.exists() else f"run: {files.path}"
+    out.print(shown, soft_wrap=True, markup=False)
 
 
 def write_comparison(

@@ -12,7 +12,7 @@ from medldr.reporting.table import interval
 from medldr.types import SPLIT_TITLES
 
 TARGETS: Final = {
-    "target_in": "target_in, the 80% of the held-out domain that published tables report",
+    "target_in": "target_in, 80% of the held-out domain",
     "target_all": "target_all, the whole held-out domain",
 }
 """What a run is evaluated on, and in words."""

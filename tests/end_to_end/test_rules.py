@@ -14,7 +14,7 @@ from medldr.evaluation import evaluate_rules as rules
 from medldr.folders import lifecycle
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.run.rules import rule_table
+from medldr.reporting.sections.run.tables import rule_table
 from medldr.reporting.writers.cells import printed
 
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")
@@ -132,7 +132,7 @@ def test_the_page_has_a_row_per_rule_and_names_the_oracle(trained):
     for row, rule in zip(table.rows, RULES, strict=True):
         path = folder.evaluation if rule == RULES[0] else folder.evaluation_of(rule)
         number = json.loads(path.read_text())["splits"]["test"]["metrics"]["accuracy"]
-        shown = printed(row.cells[3])
+        shown = printed(row.cells[table.columns.index("Accuracy (%)") - 1])
         assert shown.value == number["value"]
         assert shown.detail == f"{100 * number['low']:.1f} to {100 * number['high']:.1f}"
     read = [printed(row.cells[0]).text for row in table.rows]

@@ -14,8 +14,7 @@ from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.prediction.answers import Answers
 from medldr.reporting.document import Paragraph, Section
 from medldr.reporting.sections.run.clinical import benefit, operating
-from medldr.reporting.sections.run.numbers import classes
-from medldr.reporting.sections.run.predictions import confusion
+from medldr.reporting.sections.run.tables import classes, label_table
 
 NAMES = ("effusion", "nodule")
 CONFIG = EvaluationConfig(draws=150, specificity=0.9)
@@ -203,7 +202,7 @@ def test_the_page_decides_at_the_thresholds_and_says_what_does_not():
     assert worth.rows[0].cells[1].estimate.mean == sensitivity.value
     assert any("val has no positives" in text for _, text in worth.footnotes)
     assert useful.rows[0].cells[0].content.endswith("of 99")
-    cells = [cell.content for cell in confusion(scored).tables[0].rows[0].cells]
+    cells = [cell.content for cell in label_table(split, NAMES).rows[0].cells]
     (spared, alarms), (missed, hits) = split.confusion_at_thresholds[0]
     assert cells == [hits, missed, alarms, spared]
     keys = classes(scored).tables[0].columns
@@ -223,7 +222,7 @@ def test_an_evaluation_from_before_thresholds_is_still_said_to_decide_at_one_hal
     page = Section("", "", "")
     page.add(*operating(scored, scored.splits["test"]), *benefit(scored.splits["test"]))
     assert page.blocks == []
-    assert "probability threshold of 0.5" in confusion(scored).tables[0].caption
+    assert "probability threshold of 0.5" in label_table(scored.splits["test"], NAMES).caption
     assert not any("own threshold" in block.text for block in classes(scored).of(Paragraph))
     every = join(list(both().values()))
     assert differences(scored, every) == []

@@ -10,7 +10,7 @@ from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.primary import primary_of
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.reporting.sections.comparison.tables import main_metrics
-from medldr.reporting.sections.run.result import cards, lead
+from medldr.reporting.sections.run.verdict import leading, scored_verdict
 from medldr.types import DataSpec
 
 RUN = "phantom_histology_erm"
@@ -48,13 +48,13 @@ def test_it_is_no_part_of_the_identity_of_a_run():
     assert run_hash(configs[0]) == run_hash(configs[1]) == run_hash(load_config(RUN))
 
 
-def test_it_leads_the_page_and_the_cards_of_a_run():
+def test_it_leads_the_verdict_and_the_table_of_a_run():
     content, found = scored("auc")
     assert content["primary"] == "auc"
     assert "primary" not in scored()[0]
-    assert "AUC is" in lead(found)
-    assert [card.title for card in cards(found)[0].cards][:2] == ["AUC", "Accuracy"]
-    assert "classified correctly" in lead(scored()[1])
+    assert scored_verdict(found).text.startswith("AUC 0.")
+    assert leading(found)[:2] == ("auc", "accuracy")
+    assert scored_verdict(scored()[1]).text.startswith("Accuracy ")
 
 
 def folders(run_folder, primaries, began):

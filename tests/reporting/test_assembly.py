@@ -33,12 +33,12 @@ def test_one_that_fails_says_so_in_one_line_and_costs_no_other(monkeypatch, capl
     with caplog.at_level(logging.WARNING, logger="medldr.reporting"):
         sections = made()
     assert [(one.anchor, one.title) for one in sections] == [
-        ("curves", "Learning curves"), ("classes", "Results by label"), ("card", "Data card")
+        ("curves", "Learning curves"), ("classes", "Labels"), ("card", "Data card")
     ]  # fmt: skip
     page = Document("A run", "run", sections=sections)
     assert "could not be made: ValueError: no such &lt;class&gt;" in html_page(page)
     assert "could not be made: ValueError" in markdown_page(page)
-    assert "Results by label" in caplog.text
+    assert "Labels" in caplog.text
     assert "in fail" in caplog.text  # the traceback
 
 

@@ -49,7 +49,7 @@ def test_every_section_that_is_asked_for_is_there_and_gets_its_values():
         said = FILE[names[0]].get(names[1])
         if said is None:
             wrong.append(f"{where}: no section {names[:2]}")
-        elif given is not None and not places(*said.text, said.remark) <= given:
+        elif given is not None and not places(said.title, *said.text, said.remark) <= given:
             wrong.append(f"{where}: {names[:2]} lacks a value")
     assert wrong == []
 

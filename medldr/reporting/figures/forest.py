@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from medldr.evaluation.comparison.comparison import Comparison, Score
-from medldr.folders.evaluation_record import DomainRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import (
@@ -14,7 +13,6 @@ from medldr.reporting.figures.drawing import (
     INK,
     MUTED,
     PAPER,
-    RED,
     add_tips,
     draw_axes,
     shorten,
@@ -126,27 +124,6 @@ def _mark(
 ) -> None:
     face = ink if filled else PAPER
     axes.plot(x, y, marker, ms=6.5, label=label, color=ink, markerfacecolor=face, mew=1.8)
-
-
-def domain_figure(domains: Mapping[str, DomainRecord]) -> Drawing | None:
-    """Accuracy in each domain with its interval, the highest first; None where there is none.
-
-    Args:
-        domains: Numbers of each domain by its title.
-    """
-    rows = [
-        Whisker(
-            name, number.value, number.low, number.high, not entry.seen, BLUE if entry.seen else RED
-        )
-        for name, entry in domains.items()
-        if (number := entry.metrics.get("accuracy")) is not None and number.value is not None
-    ]
-    return forest_figure(
-        "domains", sorted(rows, key=lambda row: -row.value), title="Accuracy by domain",
-        xlabel=metric_facts("accuracy").heading, factor=100.0, legend=True,
-        caption="One row per domain with its 95% CI; the model should not be trusted in a domain "
-        "far to the left of the others.",
-    )  # fmt: skip
 
 
 def difference_figure(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, SplitRecord
 from medldr.types import SPLIT_TITLES
 
 TESTS = ("test", "id_test")
@@ -37,12 +35,6 @@ def page_order(evaluation: EvaluationRecord) -> dict[str, SplitRecord]:
     return {name: evaluation.splits[name] for name in dict.fromkeys([*names, *evaluation.splits])}
 
 
-def metrics_of(split: SplitRecord) -> dict[str, Number]:
-    """The metrics of a split, its worst group among them where it has one."""
-    worst = {} if split.worst_group is None else {"worst_group": split.worst_group.accuracy}
-    return {**split.metrics, **worst}
-
-
 def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
     """Every domain that was tested on: those of the headline split, then of the seen one.
 
@@ -60,10 +52,3 @@ def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
                 title = f"{domain} ({SPLIT_TITLES.get(split, split).lower()})"
             found[title] = entry
     return found
-
-
-def worst_domain(domains: Mapping[str, DomainRecord]) -> str:
-    """The domain with the lowest accuracy; empty where fewer than two have one."""
-    found = {name: entry.metrics.get("accuracy") for name, entry in domains.items()}
-    known = {d: n.value for d, n in found.items() if n is not None and n.value is not None}
-    return min(known, key=known.__getitem__) if len(known) > 1 else ""

@@ -11,9 +11,9 @@ from medldr.metrics import metric_facts
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline, headline_split
 from medldr.reporting.sections.domain_gap import gap_sentence
-from medldr.reporting.sections.run.card import card_entries
-from medldr.reporting.sections.run.facts import facts as run_facts
-from medldr.reporting.sections.run.result import lead, title
+from medldr.reporting.sections.run.about import card_entries
+from medldr.reporting.sections.run.about import facts as run_facts
+from medldr.reporting.sections.run.verdict import scored_verdict
 from medldr.reporting.wording import bracketed, card_metrics, ordered, split_name
 
 _OF_RUN = {
@@ -148,8 +148,8 @@ def _of_evaluation(
         )  # fmt: skip
     oracle = scored.selection is not None and scored.selection.oracle
     return {
-        "lead": lead(scored),
-        "metrics": ", ".join(title(scored, key) for key in ordered(split.metrics)),
+        "lead": scored_verdict(scored).text,
+        "metrics": ", ".join(metric_facts(key).title for key in ordered(split.metrics)),
         "intervals": ""
         if drawn is None
         else words["intervals"].format(
@@ -204,6 +204,6 @@ def _result(scored: EvaluationRecord) -> str:
         if number is not None and number.value is not None:
             known = metric_facts(key)
             ends = bracketed(number, known, scored.level)
-            texts.append(f"{title(scored, key)} {known.with_unit(number.value)}{ends}")
+            texts.append(f"{metric_facts(key).title} {known.with_unit(number.value)}{ends}")
     where = split_name(headline_split(scored))
     return f"{where}: {'; '.join(texts)}" if texts else ""

@@ -7,8 +7,8 @@ from typing import Final
 
 from medldr.data.counting import counted
 from medldr.evaluation.metrics.items import BUCKETS, Shots
-from medldr.reporting.document import Block, Figures, Paragraph
-from medldr.reporting.figures.class_sizes import class_sizes_figure
+from medldr.reporting.document import Block, Drawing, Figures, Paragraph
+from medldr.reporting.figures.bars import LOOKS, Bar, bars_figure
 from medldr.reporting.prose import sentence
 from medldr.reporting.table import Cell, Row, Table
 
@@ -88,3 +88,32 @@ def _table(plans: Mapping[str, Mapping[str, int]], shots: Shots) -> Table:
         cells = [Cell(counts[name], detail=shots.bucket(counts[name])) for counts in plans.values()]
         found.rows.append(Row(name, cells))
     return found
+
+
+def class_sizes_figure(
+    counts: Mapping[str, int], shots: Shots, *, name: str = "class-sizes", of: str = ""
+) -> Drawing | None:
+    """A bar per class, the largest class first; None where no class has an image.
+
+    Args:
+        counts: Training images by class.
+        shots: Limits between many, medium and few; the numbers in it are not used.
+        name: Unique within the page.
+        of: What the figure is of, where there are several.
+    """
+    bars = [
+        Bar(title, count, shots.bucket(count), f"{title}: {count:,} training images")
+        for title, count in sorted(counts.items(), key=lambda item: -item[1])
+    ]
+    if not bars or not bars[0].value:
+        return None
+    return bars_figure(
+        name, bars, {bucket: colour for bucket, (colour, _) in LOOKS.items()},
+        limits=(shots.many, shots.few), legend=3, size=(5.2, 3.3),
+        labels=("classes, the largest first", "training images"),
+        title=f"Training images of each class{f', {of}' if of else ''}",
+        caption=f"One bar per class. Many: more than {shots.many} training images; few: fewer than "
+        f"{shots.few}; medium: between. Classes with few are easily missed.",
+        alt=f"{len(bars)} classes from {bars[0].name} ({bars[0].value:,} training images) to "
+        f"{bars[-1].name} ({bars[-1].value:,}).",
+    )  # fmt: skip

@@ -1,7 +1,10 @@
-"""What is lost from seen to unseen domains, in words that name the split it was measured from."""
+"""Seen minus unseen domains of one run, in words that name the split it was measured from."""
 
 from __future__ import annotations
 
+from medldr.evaluation.comparison.findings import direction
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.subgroups import FEWEST
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.wording import bracketed, split_name
@@ -40,20 +43,29 @@ def points_text(value: float, metric: str) -> str:
 
 
 def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
-    """Seen minus unseen of one run; empty where it was not measured.
+    """Seen minus unseen of one run, with a direction only where its interval excludes zero.
 
     Args:
         evaluation: How the run was evaluated.
         metric: The metric.
+
+    Returns:
+        Nothing where it was not measured.
     """
     gap = evaluation.gap
     number = None if gap is None else gap.metrics.get(metric)
     if gap is None or number is None or number.value is None:
         return ""
-    known = metric_facts(metric)
-    falls = (number.value >= 0) == (known.better == "higher")
-    text = f"{known.title} {'is lower' if falls else 'is higher'} in unseen domains ({gap.unseen}) "
-    text += f"than in seen ones ({gap.seen}): seen minus unseen "
+    known, shown = metric_facts(metric), direction(Estimate.of(number))
+    sizes = [evaluation.splits[name].n for name in (gap.seen, gap.unseen)]
+    if min(sizes) < FEWEST:  # so few images may all be right, in every bootstrap draw
+        shown = "unclear"
+    said = {
+        "higher": "lower in unseen domains",
+        "lower": "higher in unseen domains",
+        "unclear": "no clear difference between seen and unseen domains",
+    }[shown]
+    text = f"{known.title}: {said}; seen ({gap.seen}) minus unseen ({gap.unseen}) "
     text += points_text(number.value, metric)
     text += bracketed(number, known, evaluation.level, signed=True)
     return " ".join(filter(None, (f"{text}.", gap.note)))

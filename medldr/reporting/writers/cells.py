@@ -81,11 +81,13 @@ def _below(held: Estimate, known: Metric, *, signed: bool) -> str:
     return interval(held, known, signed=signed)
 
 
-def noise(found: tuple[float, float], known: Metric, between: str = " to ") -> str:
-    """What a calibration error would be without miscalibration: on average, and at most.
+def noise(found: tuple[float, float], known: Metric) -> str:
+    """What a calibration error would be without miscalibration: on average, and in 95% at most.
+
+    The two are no range: of few images the mean may lie above what 95% of samples have.
 
     Example:
         >>> noise((0.031, 0.0622), metric_facts("ece"))
-        'noise 0.031 to 0.062'
+        'noise 0.031, 95% ≤ 0.062'
     """
-    return f"noise {known.show(found[0])}{between}{known.show(found[1])}"
+    return f"noise {known.show(found[0])}, 95% ≤ {known.show(found[1])}"

@@ -142,5 +142,5 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
     if intervals:
         between, known = " to " if cell.signed else "–", cell.metric or metric_facts("")
         lines += [interval(held, known, signed=cell.signed, between=between), cell.extra]
-        lines += [] if held.noise is None else [noise(held.noise, known, between)]
+        lines += [] if held.noise is None else [noise(held.noise, known)]
     return Text("\n".join(filter(None, lines)), style=_STYLES.get(number.style, ""))

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.folders.evaluation_parts import ShotsRecord
 from medldr.folders.evaluation_record import SplitRecord
-from medldr.reporting.figures.frequency import frequency_figure
+from medldr.reporting.sections.run.drawn import frequency_figure
 
 
 def drawn(recalls, counts, **ends):
@@ -23,8 +23,8 @@ def test_classes_are_named_from_the_most_frequent_to_the_rarest():
     drawing = drawn({"rare": 0.1, "common": 0.9}, {"rare": 7, "common": 1200}, low=0.05, high=0.95)
     assert not drawing.error
     assert drawing.alt == (
-        "common: 1,200 training images, recall 90% (5 to 95); "
-        "rare: 7 training images, recall 10% (5 to 95)."
+        "common: 1,200 training images, recall 90.0 (5.0 to 95.0)%; "
+        "rare: 7 training images, recall 10.0 (5.0 to 95.0)%."
     )
     assert "many" in drawing.svg
     assert "few" in drawing.svg

@@ -3,7 +3,7 @@
 import numpy as np
 
 from medldr.folders.evaluation_record import SplitRecord
-from medldr.reporting.figures.roc import roc_figure
+from medldr.reporting.sections.run.drawn import roc_figure
 
 LINE = {"fpr": [0, 1], "tpr": [0, 1]}
 

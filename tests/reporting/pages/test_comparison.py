@@ -17,9 +17,10 @@ from medldr.reporting import (
     write_comparison,
     write_report,
 )
+from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.comparison.parts import leads
 from medldr.reporting.sections.comparison.terminal import comparison_overview
-from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.writers.terminal import print_document
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
@@ -157,7 +158,7 @@ def test_a_run_that_never_recognises_a_class_says_so_first(run_folder, read):
     recall = {n: c.metrics["recall"].value for n, c in scored.splits["test"].classes.items()}
     lost = [name for name, value in recall.items() if value == 0]
     assert lost  # or this test says nothing
-    (banner,) = run_overview(scored).banners
+    (banner,) = run_overview(read_run(files)).banners
     assert banner.text.startswith("Degenerate predictions (test): This run never recognises “")
     assert f"“{lost[0]}” (recall 0 of {scored.splits['test'].classes[lost[0]].n})" in banner.text
     assert read(write_report(files)).banners[0] == banner.text
@@ -174,18 +175,19 @@ def test_the_table_of_a_run_fits_80_columns_and_keeps_every_number(run_folder, t
     domains = {"domains": ("the university hospital", "b", "c"), "held_out": ("b", "c")}
     files = run_folder(task=task, names=names, **domains)
     scored = json.loads(files.evaluation.read_text())
-    text = printed(run_overview(read_evaluation(files)))
+    text = printed(run_overview(read_run(files)))
     assert max(map(len, text.splitlines())) <= 80
     assert "…" not in text
     for split in scored["splits"].values():
         assert f"{100 * split['metrics']['accuracy']['value']:.1f}" in text
         assert f"{split['metrics']['auc']['value']:.3f}" in text
-    assert "(unseen)" in text
+    assert "Test, unseen" in text
+    assert len(text.splitlines()) <= 24  # and the path of the page
 
 
 def test_undefined_numbers_of_a_run_are_explained_below_its_table(run_folder):
-    text = printed(run_overview(read_evaluation(run_folder(only=0))))
-    assert "n/a: only one class in the labels" in " ".join(text.split())
+    text = printed(run_overview(read_run(run_folder(only=0))))
+    assert "a only one class in the labels" in " ".join(text.split())
 
 
 def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsys, read):

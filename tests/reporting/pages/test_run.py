@@ -15,8 +15,8 @@ KINDS = {
     "ordinal": ("ordinal", ("0", "1", "2", "3", "4")),
     "multi-label": ("multi-label", ("nodule", "mass", "hernia")),
 }
-ALWAYS = ["result", "published", "splits", "clinical", "curves", "latents", "confusion", "judging",
-          "classes", "card", "settings", "provenance", "glossary"]  # fmt: skip
+ALWAYS = ["result", "clinical", "classes", "judging", "splits", "published", "curves", "settings",
+          "card", "provenance", "glossary"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -37,18 +37,18 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
     files = run_folder(task=task, names=names)
     found = read(write_report(files))
     scored = json.loads(files.evaluation.read_text())
-    rows = {row[0]: row[1:] for row in found.table("Metric")}
+    rows = next(t[1:] for t in found.tables if t[0][0] == "Metric" and t[0][1] != "Value")
+    rows = {row[0]: row[1:] for row in rows}
     for i, split in enumerate(("test", "val")):
         for key, number in scored["splits"][split]["metrics"].items():
             title = metric_facts(key).heading
-            if key == "sensitivity_at_specificity":
-                title = "Sensitivity at 90% specificity (%)"
             factor, digits = (100, 1) if title.endswith("(%)") else (1, 3)
             below = number.get("noise") or (number["low"], number["high"])
             if below[0] is None:  # a likelihood ratio that is often infinite
                 assert rows[title][i].startswith(f"{number['value']:.3f}")
                 continue
-            ends = " to ".join(f"{factor * end:.{digits}f}" for end in below).replace("-", "−")
+            between = ", 95% ≤ " if "noise" in number else " to "
+            ends = between.join(f"{factor * end:.{digits}f}" for end in below).replace("-", "−")
             ends = f"noise {ends}" if "noise" in number else ends
             assert rows[title.replace("\N{NO-BREAK SPACE}", " ")][i] == (
                 f"{factor * number['value']:.{digits}f} {ends}"
@@ -59,25 +59,23 @@ def test_every_number_of_the_evaluation_stands_on_the_page_as_it_is(kind, run_fo
         row = next(r for r in found.table("Label" if task == "multi-label" else "Class", count)
                    if r[0] == name)  # fmt: skip
         assert row[1] == str(numbers["n"])
-        assert f"{100 * numbers['recall']['value']:.1f} " in row[4]
+        assert any(cell.startswith(f"{100 * numbers['recall']['value']:.1f} ") for cell in row)
 
 
-def test_seen_and_unseen_domains_stand_side_by_side_and_the_worst_is_marked(run_folder, read):
+def test_seen_and_unseen_domains_stand_side_by_side(run_folder, read):
     files = run_folder(domains=("a", "b", "c"), held_out=("c",))
     found = read(write_report(files))
     assert "domains" in found.sections
     splits = json.loads(files.evaluation.read_text())["splits"]
     known = {**splits["test"]["domains"], **splits["id_test"]["domains"]}
-    worst = min(known, key=lambda name: known[name]["metrics"]["accuracy"]["value"])
     rows = {row[0].split()[0]: row for row in found.table("Domain")}
     assert set(rows) == {"a", "b", "c"}
     assert "unseen" in rows["c"][0]
     assert "unseen" not in rows["a"][0] + rows["b"][0]
-    assert [name for name, row in rows.items() if "worst" in row[0]] == [worst]
     for name, row in rows.items():
         assert row[1:3] == [str(known[name]["n"]), str(known[name]["n_groups"])]
         assert row[3].startswith(f"{100 * known[name]['metrics']['accuracy']['value']:.1f} ")
-    assert "Test, unseen domain (c)" in found.text
+    assert "from c, unseen in training" in found.text
 
 
 def test_an_undefined_number_is_shown_as_such_with_its_reason(run_folder, read):
@@ -142,7 +140,7 @@ def test_no_id_or_group_of_a_patient_reaches_the_page(run_folder, read):
 def test_an_oracle_is_announced_before_any_number(run_folder, read):
     files = run_folder(selection={"rule": "oracle_auc", "split": "test", "oracle": True})
     text = read(write_report(files)).text
-    assert text.index("ORACLE SELECTION") < text.index("Result")
+    assert text.index("Optimistic. ORACLE SELECTION") < text.index("guessing reaches")
     assert "optimistic" in text
 
 
@@ -164,9 +162,9 @@ def test_a_run_without_an_evaluation_has_a_page_that_says_so(run_folder, read):
     files.evaluation.unlink()
     files.predictions.unlink()
     found = read(write_report(files))
-    assert "This run was interrupted" in found.text
+    assert "Interrupted. This run was interrupted" in found.text
     assert "not been evaluated yet" in found.text
-    assert found.sections == ["result", "curves", "latents", "settings", "provenance"]
+    assert found.sections == ["curves", "settings", "provenance"]
     assert found.errors == []
 
 

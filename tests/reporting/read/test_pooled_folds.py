@@ -170,7 +170,7 @@ def test_each_fold_decides_each_label_at_its_own_threshold(cross_validated):
     (entry,) = [e for e in page.results.study.entries if e.member.row == "Mixup"]
     scored = entry.files.evaluation
     (table,) = page.document.section("classes").tables
-    assert "Sensitivity at fixed specificity" in table.caption
+    assert "Sensitivity at the chosen threshold" in table.caption
     for k, sensitivity in enumerate(table.rows):
         hits = called[truth[:, k], k].mean()
         of = scored.splits["test"].classes[str(k)].metrics["sensitivity_at_specificity"]

@@ -25,8 +25,8 @@ def test_entries_are_shown_in_order_and_without_ids(page):
     files, found = page({"card": CARD})
     text = found.text[found.text.index("Data card SourceTwo") :]
     assert text.startswith(
-        "Data card SourceTwo hospitals; see [hidden id] Demographicsage: 30 to 90; sex: F, M "
-        "My entry3 <i>odd</i>yes"
+        "Data card SourceTwo hospitals; see [hidden id] Demographicsage: 30 to 90; "
+        "sex: F, M My entry3 <i>odd</i>yes"
     )
     assert "MRN-" not in files.report.read_text() + files.checklist.read_text()
     assert "<i>odd" not in files.report.read_text()

@@ -7,13 +7,17 @@ import pytest
 from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting import write_report
-from medldr.reporting.figures.calibration import calibration_figures
-from medldr.reporting.figures.clinical import coverage_figure, decision_figure
-from medldr.reporting.figures.precision_recall import precision_recall_figure
-from medldr.reporting.figures.roc import domain_roc_figure
 from medldr.reporting.sections.run.clinical import decision_table
+from medldr.reporting.sections.run.drawn import (
+    calibration_figures,
+    coverage_figure,
+    decision_figure,
+    domain_roc_figure,
+    precision_recall_figure,
+)
 
 BINARY = {"task": "binary", "names": ("well", "ill")}
+PAIR = ("sensitivity_at_specificity", "specificity_at_threshold")
 NEW = (
     "class_counts", "calibration_fit", "calibration_curves", "error_at_coverage", "decisions",
     "precision_recall", "risk_coverage", "decision_curve", "roc_by_domain",
@@ -47,8 +51,9 @@ def test_the_page_has_the_counts_and_numbers_at_the_threshold(page):
         assert rows[f"{metric_facts(key).title} (%)"].startswith(shown)
     for key in ("lr_positive", "lr_negative"):
         assert rows[metric_facts(key).title].startswith(f"{numbers[key]['value']:.3f}")
-    reached = 100 * numbers["specificity_at_threshold"]["value"]
-    assert f"the specificity reached is {reached:.1f}%" in found.text
+    pair = [100 * numbers[key]["value"] for key in PAIR]
+    said = "Sensitivity {:.1f}% at specificity {:.1f}% (threshold set for 90% specificity on valid"
+    assert found.text.count(said.format(*pair)) == 2  # the verdict and the clinical numbers
     assert f"above a probability of {scored['operating_point']['threshold']:.3g}" in found.text
     assert f"{(tp + fn) / 48:.1%} in these data, and 5.0% as stated" in found.text
 

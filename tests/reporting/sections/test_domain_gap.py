@@ -5,11 +5,12 @@ import json
 import pytest
 
 from medldr.evaluation.comparison.compare import make_comparison
-from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
 from medldr.reporting import write_comparison, write_report
+from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.domain_gap import gap_sentence
-from medldr.reporting.sections.run.terminal import run_overview
+from medldr.reporting.sections.run.result import run_overview
 
 HOSPITALS = {"domains": ("hospital_0", "hospital_2"), "held_out": ("hospital_2",)}
 CAMELYON = {
@@ -19,28 +20,37 @@ CAMELYON = {
 }
 
 
-@pytest.mark.parametrize(
-    ("more", "split"),
-    [
-        (HOSPITALS, "id_test"),
-        (CAMELYON, "id_val"),
-    ],
-)
-def test_the_page_of_a_run_names_the_seen_split(more, split, run_folder, read):
+@pytest.mark.parametrize(("more", "split"), [(HOSPITALS, "id_test"), (CAMELYON, "id_val")])
+def test_the_page_and_the_terminal_of_a_run_name_the_seen_split(more, split, run_folder, read):
     files = run_folder(**more)
     scored = json.loads(files.evaluation.read_text())
     assert scored["gap"]["seen"] == split
     found = read(write_report(files))
-    number = scored["gap"]["metrics"]["accuracy"]["value"]
-    where = f"in unseen domains (test) than in seen ones ({split})"
-    sentence = f"{where}: seen minus unseen {100 * number:+.1f} percentage points"
-    assert found.text.count(sentence.replace("-", "−")) == 2  # the result and the domains
-    strip = "Test, seen domains" if split == "id_test" else "Validation, seen domains"
-    assert f"{strip} · 48 images" in found.text  # the cards of the seen split beside the unseen
+    number = scored["gap"]["metrics"]["auc"]["value"]  # it leads, as classes are unequal
+    said = f"seen ({split}) minus unseen (test) {number:+.3f}"
+    assert found.text.count(said.replace("-", "−")) == 1
     domain = "hospital_0" if split == "id_test" else "hospital_0 (validation, seen domains)"
     assert any(row[0].startswith(domain) for row in found.table("Domain"))
-    (table,) = run_overview(read_evaluation(files)).section("result").tables
-    assert any(f"seen ones ({split})" in note for note in table.notes)
+    assert any(f"seen ({split})" in text for text in run_overview(read_run(files)).verdict.more)
+
+
+@pytest.mark.parametrize(
+    ("n", "value", "low", "high", "said"),
+    [
+        (40, 0.2, 0.1, 0.3, "Accuracy: lower in unseen domains; seen"),
+        (40, -0.2, -0.3, -0.1, "Accuracy: higher in unseen domains; seen"),
+        (40, 0.003, -0.181, 0.186, "Accuracy: no clear difference between seen and unseen"),
+        (40, 0.2, None, None, "Accuracy: no clear difference between seen and unseen"),
+        (9, 0.2, 0.1, 0.3, "Accuracy: no clear difference between seen and unseen"),
+    ],
+)
+def test_a_gap_has_a_direction_only_where_its_interval_excludes_zero(n, value, low, high, said):
+    number = {"value": value, "low": low, "high": high}
+    scored = EvaluationRecord(
+        task="binary", splits={"id_test": {"n": n}, "test": {"n": 40}},
+        gap={"seen": "id_test", "metrics": {"accuracy": number}},
+    )  # fmt: skip
+    assert gap_sentence(scored).startswith(said)
 
 
 def test_a_seen_split_that_chose_the_weights_is_told(run_folder):

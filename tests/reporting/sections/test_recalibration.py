@@ -2,7 +2,7 @@
 
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.reporting.document import Paragraph
-from medldr.reporting.sections.run.recalibration import recalibration
+from medldr.reporting.sections.run.tables import recalibration
 
 
 def scored(**made):
@@ -29,4 +29,5 @@ def test_its_size_its_interval_and_where_it_did_harm_are_given():
     said = words(recalibration(scored(**made, worsened=[worse])))
     assert "Temperature 10.8 (95% CI 0.1 to 100)" in said
     assert "6 images of 3 groups" in said
+    assert "was not clearly over- or underconfident there" in said  # the interval includes 1
     assert "NLL worse on test, h2: 0.500 before, 0.750 after" in said

@@ -1,151 +1,198 @@
-"""The top of a run's page: what must be known first, the result, and what was trained on what."""
+"""The first screen of a run: one table and one figure; the terminal prints the same table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from medldr.evaluation.comparison.comparison import Collapse, Size
+from medldr.evaluation.comparison.comparison import Size
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.evaluation.metrics.counts import degenerate
-from medldr.evaluation.primary import DEFAULT, changed
-from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
+from medldr.evaluation.subgroups import FEWEST
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
 from medldr.metrics import metric_facts
-from medldr.reporting.document import Banner, Block, Bullets, Card, Cards, Pairs, Paragraph, Section
+from medldr.reporting.document import Block, Document, Drawing, Figures, Paragraph, Section
+from medldr.reporting.figures.forest import Whisker, forest_figure
 from medldr.reporting.prose import section, sentence, words
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.results.headline import headline, headline_split, metrics_of, seen_split
-from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
-from medldr.reporting.sections.domain_gap import gap_sentence
-from medldr.reporting.sections.run.facts import facts
-from medldr.reporting.table import Cell
-from medldr.reporting.wording import SHOTS, bracketed, card_metrics, split_name
+from medldr.reporting.results.headline import (
+    TESTS,
+    headline,
+    headline_split,
+    page_order,
+    tested_domains,
+)
+from medldr.reporting.sections.chance import chance_row
+from medldr.reporting.sections.run.drawn import confusion_figure, roc_figure
+from medldr.reporting.sections.run.verdict import (
+    PAIR,
+    banners,
+    guessing,
+    leading,
+    threshold_text,
+    verdict,
+)
+from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import rule_text, split_name
+
+MOST_DOMAINS: Final = 6
+"""With more domains the first table has those of no split; the section on domains has all."""
+MOST_ROWS: Final = 5
+"""The same of the terminal, for splits and domains together."""
+_SHORT: Final = {"val": "Val", "id_val": "Val, seen", "id_test": "Test, seen"}
 
 
-def banners(files: RunFiles) -> list[Banner]:
-    """An oracle, an end before the end, seen images, no test split, files that were left out."""
+def result(scored: EvaluationRecord | None) -> Section | None:
+    """The figure and the table of the first screen, and what their intervals mean."""
+    if scored is None:
+        return None
+    drawing = first_figure(scored)[1]()
+    figures = None if drawing is None else Figures([drawing])
+    said = filter(None, (by_group_text(scored), intervals_text(scored)))
+    small = Paragraph(" ".join(said), "small")
+    return section("run", "result", figures, results_table(scored), small)
+
+
+def run_overview(files: RunFiles) -> Document:
+    """What the terminal shows of a run: the verdict and one table."""
     scored = files.evaluation
-    chosen = scored and scored.selection
-    found = []
-    if chosen and chosen.oracle:
-        found.append(Banner("oracle", sentence("run_oracle", rule=chosen.rule)))
-    found += [] if scored is None else collapses(scored)
-    return found + [Banner("warning", text) for text in (*_warnings(files), *files.problems)]
+    tables: list[Block] = [] if scored is None else [results_table(scored, short=True)]
+    sections = [Section("result", "", "", tables)]
+    return Document("", "", banners=banners(files), sections=sections, verdict=verdict(files))
 
 
-def collapses(scored: EvaluationRecord) -> list[Banner]:
-    """What no accuracy of the headline split should be read without."""
-    split, name = headline(scored), headline_split(scored)
-    wrong = None if split is None else degenerate(split.decided, scored.class_names)
-    found = [] if wrong is None else [Collapse(name, "This run", 0, *wrong)]
-    return collapse_banner(collapse_texts(found, {"This run": (0,)}), split_name(name).lower())
+def results_table(scored: EvaluationRecord, *, short: bool = False) -> Table:
+    """Splits and tested domains down, the leading metrics across, guessing below.
 
-
-def _warnings(files: RunFiles) -> Iterator[str]:
-    ending = words("endings").get("" if files.record is None else files.record.status)
-    if ending:
-        error = files.facts.get("error")  # without ids, unlike that of the record
-        yield f"{ending}{f' ({error})' if error else ''}."
-    yield from () if files.record is None else files.record.marks
-    split = headline_split(files.evaluation)
-    if files.evaluation is None:
-        yield sentence("no_evaluation")
-    elif split not in ("test", ""):
-        yield sentence("no_test_split", split=split_name(split).lower())
-    if files.skipped_files:
-        what = "file was" if files.skipped_files == 1 else "files were"
-        yield f"{files.skipped_files} unreadable {what} left out; see bad_files.csv."
-
-
-def notes(files: RunFiles) -> Section | None:
-    """What a reader of any number must know of the data."""
-    split = headline(files.evaluation)
-    alike = split is not None and split.unit == "item"
-    said = [sentence("no_groups", where="")] if alike else []
-    said += filter(None, [changed(files.record, files.evaluation)])
-    return section("run", "notes", Bullets([*files.notes, *said]))
-
-
-def result(files: RunFiles) -> Section | None:
-    """The result in a sentence, a few large numbers, and what was trained."""
-    numbers: list[Block] = []
-    if files.evaluation is not None:
-        numbers = [Paragraph(lead(files.evaluation), "lead"), *cards(files.evaluation)]
-    return section("run", "result", *numbers, Pairs(facts(files)))
-
-
-def lead(scored: EvaluationRecord) -> str:
-    """The result in a few plain sentences; empty where there is none."""
-    split = headline(scored)
-    key = scored.primary or DEFAULT
-    number = split and split.metrics.get(key)
-    if not split or not number or number.value is None:
-        return ""
-    known = metric_facts(key)
-    where = f"the {split_name(headline_split(scored)).lower()} split"
-    if split.unseen:
-        where += f" ({', '.join(split.domains)}, unseen during training)"
-    if key != DEFAULT:
-        interval = bracketed(number, known, scored.level, unit="%" if known.percent else "")
-        text = f"On {where}, {title(scored, key)} is {known.with_unit(number.value)}{interval}."
-        return " ".join(filter(None, (text, gap_sentence(scored, key))))
-    labels = scored.task == "multi-label"
-    what = "labels were predicted correctly" if labels else "images were classified correctly"
-    text = f"On {where}, {known.with_unit(number.value)} of the {what}"
-    text += f"{bracketed(number, known, scored.level, unit='%')}."
-    return " ".join(filter(None, (text, _comparison(scored, split), gap_sentence(scored))))
-
-
-def _comparison(scored: EvaluationRecord, split: SplitRecord) -> str:
-    """What always naming the most frequent class would reach; empty where that is unknown."""
-    totals = [sum(row) for row in split.confusion or ()] if scored.task != "multi-label" else []
-    if len(totals) != len(scored.class_names) or not sum(totals):
-        return ""
-    share = metric_facts("accuracy").with_unit(max(totals) / sum(totals))
-    name = scored.class_names[totals.index(max(totals))]
-    return sentence("most_frequent", name=name, share=share)
-
-
-def cards(scored: EvaluationRecord) -> list[Cards]:
-    """Large numbers of the headline split, and of the seen domains next to the unseen ones."""
-    shown = dict.fromkeys((headline_split(scored), seen_split(scored)))
-    return [
-        Cards(_cards_title(name, scored.splits[name]), _cards(scored, name), scored.level)
-        for name in shown
-        if name in scored.splits
-    ]
-
-
-def _cards(scored: EvaluationRecord, name: str) -> list[Card]:
-    numbers = metrics_of(scored.splits[name])
-    return [
-        Card(title(scored, key), Cell(Estimate.of(numbers[key]), metric_facts(key)))
-        for key in (*card_metrics(scored.task, scored.primary), *SHOTS, "worst_group")
-        if key in numbers
-    ]
-
-
-def _cards_title(name: str, split: SplitRecord) -> str:
-    found = split_name(name) if name in ("id_test", "id_val") else f"{split_name(name)} split"
-    if split.unseen:
-        many = "domains" if len(split.domains) > 1 else "domain"
-        found = f"{split_name(name)}, unseen {many} ({', '.join(split.domains)})"
-    return f"{found} · {counts_text(split)}"
-
-
-def title(scored: EvaluationRecord, key: str) -> str:
-    """The name of a metric, with the specificity that this run asked for.
-
-    Example:
-        >>> point = {"specificity": 0.9}
-        >>> scored = EvaluationRecord(task="binary", splits={}, operating_point=point)
-        >>> title(scored, "sensitivity_at_specificity"), title(scored, "auc")
-        ('Sensitivity at 90% specificity', 'AUC')
+    Args:
+        scored: The evaluation.
+        short: Whether it has to fit a terminal.
     """
-    point = scored.operating_point
-    wanted = None if point is None else point.specificity
-    if key != "sensitivity_at_specificity" or wanted is None:
-        return metric_facts(key).title
-    return f"Sensitivity at {100 * wanted:g}% specificity"
+    keys, chosen = leading(scored), scored.selection
+    known = [metric_facts(key) for key in keys]
+    table = Table("Results of this network", ["Split", "Images"])
+    if chosen is not None:
+        table.caption += f" (epoch {chosen.epoch}, {rule_text(chosen.rule, chosen.split or '')})"
+    table.columns += [of.short_heading if short else of.heading for of in known]
+
+    def add(name: str, part: SplitRecord | DomainRecord, seen: bool | None, style: str) -> None:
+        tags = {"unseen": seen is False, "few groups": part.few_groups}
+        cells = [
+            table.number(key, Estimate.of(part.metrics[key])) if key in part.metrics else Cell()
+            for key in keys
+        ]
+        name += ", unseen" if short and seen is False else ""
+        held = tuple(tag for tag, holds in tags.items() if holds)
+        size = Cell() if part.n is None else Cell(part.n, detail=_detail(scored, part))
+        table.rows.append(Row(name, [size, *cells], held, style))
+
+    shown = page_order(scored)
+    most = MOST_ROWS - len(shown) if short else MOST_DOMAINS
+    for name, split in shown.items():
+        title = _SHORT.get(name, split_name(name)) if short else split_name(name)
+        add(title, split, False if split.unseen else None, "head")
+        if split.by_group is not None:
+            add("  by group", split.by_group, None, "")
+        if name in TESTS and 1 < len(split.domains) <= most:
+            for domain, entry in split.domains.items():
+                add(f"  {domain}", entry, entry.seen, "")
+    first = headline(scored)
+    level = None if first is None else guessing(scored, first)
+    row = chance_row([(key, level) for key in keys])
+    if row is not None:
+        heading = "Guessing" if short else row.heading
+        table.rows.append(Row(heading, [Cell(), *row.cells], style=row.style, apart=True))
+    table.notes = _notes(scored, keys, short=short)
+    return table
+
+
+def _detail(scored: EvaluationRecord, part: SplitRecord | DomainRecord) -> str:
+    """Positives and groups of a row."""
+    count = part.class_counts.get(scored.positive_class or "")
+    said = [] if count is None else [f"{count.n:,} {scored.positive_class}"]
+    if isinstance(part, DomainRecord) or part.unit == "group":
+        said += [f"{part.n_groups:,} groups"] if part.n_groups not in (None, part.n) else []
+    return ", ".join(said)
+
+
+def _notes(scored: EvaluationRecord, keys: tuple[str, ...], *, short: bool) -> list[str]:
+    made = scored.recalibration
+    said = []
+    if PAIR[0] in keys and not short:  # the verdict says it
+        said.append(f"Sensitivity and specificity: {threshold_text(scored)}.")
+    if made is not None and made.temperature is not None:
+        said.append(sentence("recalibrated_short", temperature=f"{made.temperature:.3g}"))
+    positive = f"Positive class: {scored.positive_class}. " if scored.task == "binary" else ""
+    below = f"Below each number: its {100 * scored.level:g}% CI." if short else ""
+    said += filter(None, [f"{positive}{below}".strip()])
+    if short:
+        return said
+    if (split := headline(scored)) is not None and split.unit == "item":
+        said.append(sentence("no_groups", where=""))
+    return said
+
+
+def by_group_text(scored: EvaluationRecord) -> str:
+    """What the scores of groups are of; empty where there are none."""
+    how, split = scored.by_group, headline(scored)
+    if how is None or split is None or split.by_group is None:
+        return ""
+    name, point = split_name(headline_split(scored)).lower(), how.operating_point
+    made = words("aggregates")[how.aggregate]
+    text = sentence("by_group", how=made, n=f"{split.by_group.n:,}", split=name)
+    if point is None or point.threshold is None:
+        return text
+    chosen = split_name(point.split or "").lower()
+    return f"{text} " + sentence("by_group_threshold", threshold=point.threshold, split=chosen)
+
+
+def intervals_text(scored: EvaluationRecord) -> str:
+    """How the intervals were made; empty where that is not known."""
+    made, split = scored.intervals, headline(scored)
+    if made is None or split is None:
+        return ""
+    return sentence(
+        "run_intervals",
+        level=100 * made.level,
+        method=made.method,
+        draws=made.draws,
+        unit="groups (patients, slides)" if split.unit == "group" else "images",
+        seed=made.seed,
+    )
+
+
+def first_figure(scored: EvaluationRecord) -> tuple[str, Callable[[], Drawing | None]]:
+    """Tested domains of ten images or more if there are several; else labels, ROC or confusion.
+
+    Returns:
+        Its name, and what draws it.
+    """
+    split = headline(scored) or SplitRecord()
+    large = {n: of for n, of in tested_domains(scored).items() if (of.n or 0) >= FEWEST}
+    if len(large) > 1:
+        of_domains = {name: (of.metrics, of.seen) for name, of in large.items()}
+        return "domains", lambda: _forest("domains", leading(scored)[0], of_domains)
+    if scored.task == "multi-label":
+        of_labels = {name: (of.metrics, False) for name, of in split.classes.items()}
+        return "labels", lambda: _forest("labels", "auc", of_labels)
+    if scored.task == "binary":
+        return "roc", lambda: roc_figure(split)
+    return "confusion", lambda: confusion_figure(split, scored.class_names)
+
+
+def _forest(
+    name: str, key: str, found: Mapping[str, tuple[Mapping[str, Number], bool]]
+) -> Drawing | None:
+    known = metric_facts(key)
+    rows = [
+        Whisker(title, number.value, number.low, number.high, unseen=not seen)
+        for title, (metrics, seen) in found.items()
+        if (number := metrics.get(key)) is not None and number.value is not None
+    ]
+    return forest_figure(
+        name, rows, title=f"{known.title} by {name[:-1]}", xlabel=known.heading,
+        factor=100.0 if known.percent else 1.0, legend=name == "domains",
+        caption=sentence("first_forest", of=name[:-1]),
+    )  # fmt: skip
 
 
 def counts_text(split: SplitRecord) -> str:

@@ -109,7 +109,7 @@ def heading(metric: str) -> str:
 
     Example:
         >>> heading("auc"), heading("sensitivity_at_specificity")
-        ('AUC', 'Sensitivity at fixed specificity (%), below it the specificity reached')
+        ('AUC', 'Sensitivity at the chosen threshold (%), below it the specificity reached')
     """
     other = other_half(metric)
     below = f", below it the {_first_word(other)} reached" if other else ""

@@ -12,7 +12,7 @@ from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.sections.comparison.tables import runs_table
-from medldr.reporting.sections.run.facts import model_text
+from medldr.reporting.sections.run.about import model_text
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.details import CALIBRATION
 from medldr.reporting.sections.training import training_table

@@ -1,30 +1,18 @@
-"""Figures of how training went: losses, validation results, learning rate, latents."""
+"""How training went: losses, validation results, learning rate, and a method's own latents."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from medldr.folders.metrics_log import LogRow, series, stage_of, time_axis, while_training
 from medldr.folders.run_record import Selection
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    ORANGE,
-    PINK,
-    add_tips,
-    draw_axes,
-    time_ticks,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from medldr.reporting.figures.drawing import BLUE, GREEN, INK, ORANGE, PINK
+from medldr.reporting.figures.lines import Curve, Guide, lines_figure
 
 
 class Line(NamedTuple):
@@ -52,8 +40,6 @@ class Chart(NamedTuple):
     log: bool = False
 
 
-Points: TypeAlias = tuple[Line, list[float], list[float]]
-
 # A sum of several terms cannot be compared with the validation loss; its first term can.
 LEARNING = (
     Chart(
@@ -68,8 +54,8 @@ LEARNING = (
     ),
     Chart(
         "results", "Validation results", "AUC, accuracy",
-        "Higher is better; the selected point should be where the validation line has "
-        "levelled off, not on a single spike.",
+        "The selected point should be where the validation line has levelled off, not on a single "
+        "spike.",
         (
             Line("val/auc", "validation AUC", ORANGE, "--"),
             Line("val/accuracy", "validation accuracy", GREEN),
@@ -152,24 +138,52 @@ def curves(
     keys = {key for row in rows for key in row}
     axis = time_axis(rows) if rows else "epoch"
     begins = _begins(rows, axis)
-    mark = None if selection is None else selection.epoch if axis == "epoch" else selection.step
-    drawings = []
-    for chart in charts:
-        lines = [line for line in chart.lines if line.unless not in keys]
-        found = [points for line in lines if (points := (line, *series(rows, line.key, axis)))[1]]
-        if not found or (chart.needs and keys.isdisjoint(chart.needs)):
+    marks = [
+        Guide(x=at, label=f"stage {stage} begins", style={"lw": 0.8, "ls": "--"})
+        for stage, at in begins.items()
+    ]
+    chosen = None if selection is None else selection.epoch if axis == "epoch" else selection.step
+    if chosen is not None:
+        style = {"color": PINK, "lw": 1.2, "ls": "-"}
+        marks.append(Guide(x=chosen, label=f"selected ({axis} {chosen:g})", style=style))
+    drawings = [_drawing(chart, rows, keys, axis, marks, begins, chance) for chart in charts]
+    return [drawing for drawing in drawings if drawing is not None]
+
+
+def _drawing(
+    chart: Chart,
+    rows: Sequence[LogRow],
+    keys: set[str],
+    axis: str,
+    marks: Sequence[Guide],
+    begins: dict[int, float],
+    chance: float | None,
+) -> Drawing | None:
+    if chart.needs and keys.isdisjoint(chart.needs):
+        return None
+    found, words = [], []
+    for line in chart.lines:
+        x, y = series(rows, line.key, axis)
+        if not x or line.unless in keys:
             continue
-        level = chance if chart.ylabel == "accuracy" else None
-        paint = partial(
-            _paint, found=found, axis=axis, log=chart.log, level=level, mark=mark, begins=begins
-        )
-        labels, words = (axis, chart.ylabel), [_in_words(*points, axis) for points in found]
-        words += [f"Stage {stage} begins after {axis} {at:g}." for stage, at in begins.items()]
-        alt = f"{chart.title} over training. {' '.join(words)}"
-        caption = f"{chart.caption} {_MARKED}" if begins else chart.caption
-        about: dict[str, Any] = {"title": chart.title, "caption": caption, "alt": alt}
-        drawings.append(draw_axes(chart.name, paint, labels=labels, **about))
-    return drawings
+        show = partial(_shown, line)
+        tips = [f"{line.label}, {axis} {at:g}: {show(v)}" for at, v in zip(x, y, strict=True)]
+        found.append(Curve(x, y, line.label, {"color": line.colour, "ls": line.dash}, None, tips))
+        start = f"{line.label}: from {show(y[0])} at {axis} {x[0]:g}"
+        end = f" to {show(y[-1])} at {axis} {x[-1]:g}, between {show(min(y))} and {show(max(y))}."
+        words.append(start + end if len(x) > 1 else f"{start.replace('from ', '')}.")
+    words += [f"Stage {stage} begins after {axis} {at:g}." for stage, at in begins.items()]
+    level = chance if chart.ylabel == "accuracy" else None
+    of_chance = {"color": INK}
+    guides = [] if level is None else [
+        Guide(y=level, label=f"chance level ({level:.2f})", style=of_chance)
+    ]  # fmt: skip
+    return lines_figure(
+        chart.name, found, guides=[*guides, *marks], time=True, log="y" if chart.log else "",
+        labels=(axis, chart.ylabel), title=chart.title,
+        caption=f"{chart.caption} {_MARKED}" if begins else chart.caption,
+        alt=f"{chart.title} over training. {' '.join(words)}",
+    )  # fmt: skip
 
 
 def _begins(rows: Sequence[LogRow], axis: str) -> dict[int, float]:
@@ -181,47 +195,7 @@ def _begins(rows: Sequence[LogRow], axis: str) -> dict[int, float]:
     }
 
 
-def _paint(
-    axes: Axes,
-    found: list[Points],
-    axis: str,
-    log: bool,
-    level: float | None,
-    mark: float | None,
-    begins: Mapping[int, float],
-) -> None:
-    for line, x, y in found:
-        marker = "o" if len(x) < 4 else None
-        axes.plot(x, y, line.dash, color=line.colour, label=line.label, marker=marker, ms=4)
-        places = zip(x, y, strict=True)
-        texts = [f"{line.label}, {axis} {at:g}: {_shown(line, value)}" for at, value in places]
-        add_tips(axes, x, y, texts)
-    values = [value for _, _, y in found for value in y]
-    if log and min(values) > 0:
-        axes.set_yscale("log")
-        axes.set_ylim(min(values) / 2, max(values) * 2)
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-        axes.yaxis.set_minor_formatter("")
-    if level is not None:
-        axes.axhline(level, color=INK, lw=1, ls=":", label=f"chance level ({level:.2f})")
-    for stage, at in begins.items():
-        axes.axvline(at, color=MUTED, lw=0.8, ls="--", label=f"stage {stage} begins")
-    if mark is not None:
-        axes.axvline(mark, color=PINK, lw=1.2, label=f"selected ({axis} {mark:g})")
-    time_ticks(axes)
-
-
 def _shown(line: Line, value: float) -> str:
     # "train/loss/original" is a loss, "train/accuracy/degraded" an accuracy.
     known = next((METRICS[part] for part in line.key.split("/") if part in METRICS), None)
     return f"{value:.3g}" if known is None else known.with_unit(value)
-
-
-def _in_words(line: Line, x: list[float], y: list[float], axis: str) -> str:
-    show = partial(_shown, line)
-    if len(x) == 1:
-        return f"{line.label}: {show(y[0])} at {axis} {x[0]:g}."
-    return (
-        f"{line.label}: from {show(y[0])} at {axis} {x[0]:g} to {show(y[-1])} at "
-        f"{axis} {x[-1]:g}, lowest {show(min(y))}, highest {show(max(y))}."
-    )

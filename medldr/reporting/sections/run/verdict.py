@@ -1,0 +1,251 @@
+"""What a run's page and terminal say first: whether this network is worth anything, and where.
+
+A number stands beside what guessing reaches: always the most frequent class, or an AUC of 0.5. The
+network is better than guessing where the whole interval lies above that, and nowhere else. One run
+is one network, so nothing here is said of a method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+from medldr.evaluation.comparison.comparison import Collapse, Size
+from medldr.evaluation.comparison.findings import direction
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.metrics.counts import degenerate
+from medldr.evaluation.subgroups import FEWEST
+from medldr.folders.evaluation_record import (
+    DomainRecord,
+    EvaluationRecord,
+    Number,
+    SplitRecord,
+    Worst,
+)
+from medldr.metrics import metric_facts
+from medldr.reporting.document import Banner, Verdict
+from medldr.reporting.prose import sentence, words
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.results.class_mix import Chance, chance, share
+from medldr.reporting.results.headline import TESTS, headline, headline_split
+from medldr.reporting.sections.chance import chance_heading
+from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
+from medldr.reporting.sections.domain_gap import gap_sentence
+from medldr.reporting.wording import SHOTS, bracketed, card_metrics, split_name
+
+Worth = Literal["better than guessing", "worse than guessing", "not clearly better than guessing"]
+
+UNEQUAL: Final = 1.5
+"""How many times the rarest class the most frequent one is before accuracy is led by the AUC."""
+PAIR: Final = ("sensitivity_at_specificity", "specificity_at_threshold")
+"""What a threshold gives; one half says nothing without the other."""
+AGREEMENT: Final = {"quadratic_kappa": 0.0, "mcc": 0.0}
+"""Metrics of which guessing gives 0 by their definition."""
+
+
+def mix_of(part: SplitRecord | DomainRecord) -> dict[str, float]:
+    """Share of each class, or of the positives of each label; empty where it was not counted."""
+    counted = {name: share(count) for name, count in part.class_counts.items()}
+    if not counted and isinstance(part, SplitRecord) and part.classes:
+        counted = {name: (entry.n or 0) / max(part.n, 1) for name, entry in part.classes.items()}
+    return {name: value for name, value in counted.items() if value is not None}
+
+
+def guessing(scored: EvaluationRecord, part: SplitRecord | DomainRecord) -> Chance | None:
+    """What an answer that ignores the image reaches; None where the mix of classes is unknown."""
+    found = chance(Size(part.n or 0, class_shares=mix_of(part)), scored.task)
+    return found and found._replace(values={**found.values, **AGREEMENT})
+
+
+def leading(scored: EvaluationRecord) -> tuple[str, ...]:
+    """The metrics of the first table: the primary one, then what the mix of classes calls for.
+
+    Where classes are unequal, accuracy says little, so the AUC leads.
+
+    Example:
+        >>> counts = {"ill": {"n": 1, "known": 9}, "well": {"n": 8, "known": 9}}
+        >>> split = SplitRecord(class_counts=counts)
+        >>> leading(EvaluationRecord(task="binary", splits={"test": split}))[0]
+        'auc'
+    """
+    shares = [] if (split := headline(scored)) is None else list(mix_of(split).values())
+    single = scored.task != "multi-label"
+    unequal = bool(shares) and max(shares) >= UNEQUAL * min(shares)
+    found = [key for key in card_metrics(scored.task) if not metric_facts(key).biased]
+    if single and unequal:
+        found.sort(key=lambda key: key == "accuracy")
+    elif single and len(set(shares)) == 1:  # it is the accuracy
+        found = [key for key in found if key != "balanced_accuracy"]
+    if scored.primary is not None:
+        found.insert(0, scored.primary)
+    keys = (each for key in found for each in (PAIR if key in PAIR else (key,)))
+    return (*dict.fromkeys(keys), *(SHOTS if scored.shots is not None else ()))
+
+
+def worth(number: Number, guess: float) -> Worth:
+    """Where an interval lies, seen from what guessing reaches.
+
+    Example:
+        >>> worth(Number(value=0.8, low=0.7, high=0.9), 0.5)
+        'better than guessing'
+        >>> worth(Number(value=0.8, low=0.4, high=0.9), 0.5), worth(Number(value=0.8), 0.5)
+        ('not clearly better than guessing', 'not clearly better than guessing')
+    """
+    if number.value is None or number.low is None or number.high is None:
+        return "not clearly better than guessing"
+    ends = Estimate(number.value - guess, low=number.low - guess, high=number.high - guess)
+    side = direction(ends)
+    if side == "unclear":
+        return "not clearly better than guessing"
+    return "better than guessing" if side == "higher" else "worse than guessing"
+
+
+def verdict(files: RunFiles) -> Verdict:
+    """The answer of a run's page: what ended badly first, then the test result."""
+    return scored_verdict(files.evaluation, _ending(files))
+
+
+def _ending(files: RunFiles) -> tuple[str, str]:
+    """How a run ended that did not end well, in a word and in a sentence; empty for the others."""
+    status = "" if files.record is None else files.record.status
+    said = words("endings").get(status)
+    error = files.facts.get("error")  # without ids, unlike that of the record
+    return (status, f"{said}{f' ({error})' if error else ''}.") if said else ("", "")
+
+
+def scored_verdict(scored: EvaluationRecord | None, ending: tuple[str, str] = ("", "")) -> Verdict:
+    """The same of an evaluation alone.
+
+    Args:
+        scored: How the run was evaluated; None if it was not.
+        ending: A word and a sentence for a run that did not end well.
+    """
+    split, key = headline(scored), None
+    if scored is not None and split is not None:
+        guess = guessing(scored, split)
+        levels: Mapping[str, float] = {} if guess is None else guess.values
+        key = next((k for k in leading(scored) if k in levels and k in split.metrics), None)
+        key = key or next((k for k in leading(scored) if k in split.metrics), None)
+    if scored is None or split is None or key is None:
+        text = ending[1] or sentence("no_evaluation")
+        more = (sentence("no_evaluation"),) if ending[1] else ()
+        return Verdict(ending[0] or "not evaluated", text, "bad" if ending[1] else "open", more)
+    number, tested = split.metrics[key], headline_split(scored) in TESTS
+    found = worth(number, levels[key]) if key in levels else None
+    word: str = found or "described"
+    text = f"{_number(scored, key, number)} on {_where(scored, split)}"
+    text += f"; guessing reaches {metric_facts(key).with_unit(levels[key])}." if found else "."
+    tone: Literal["good", "bad", "open"] = "open"
+    if ending[0]:
+        word, text, tone = ending[0], f"{ending[1]} {text}", "bad"
+    elif not tested:
+        here = split_name(headline_split(scored)).lower()
+        word, text = "no test result", f"{sentence('no_test_split', split=here)} {text}"
+    elif scored.selection is not None and scored.selection.oracle:
+        word = "optimistic"
+        text = f"{sentence('run_oracle', rule=scored.selection.rule)} {text}"
+    elif found and found != "not clearly better than guessing":
+        tone = "good" if found == "better than guessing" else "bad"
+    return Verdict(word, text, tone, tuple(filter(None, _more(scored, split, key, guess))))
+
+
+def _where(scored: EvaluationRecord, split: SplitRecord) -> str:
+    size = Size(split.n, split.n_groups, unit=split.unit or "").counts.split(" ", 1)
+    text = f"{size[0]} {split_name(headline_split(scored)).lower()} {size[1]}"
+    return f"{text} from {', '.join(split.domains)}, unseen in training" if split.unseen else text
+
+
+def _number(scored: EvaluationRecord, key: str, number: Number) -> str:
+    known = metric_facts(key)
+    if number.value is None:
+        return f"{known.title} is undefined ({number.reason})"
+    ends = bracketed(number, known, scored.level, unit="%" if known.percent else "")
+    return f"{known.title} {known.with_unit(number.value)}{ends}"
+
+
+def _more(
+    scored: EvaluationRecord, split: SplitRecord, key: str, guess: Chance | None
+) -> Iterator[str]:
+    yield pair_text(scored, split)
+    if key != "accuracy" and "accuracy" in split.metrics:
+        beside = f"{_number(scored, 'accuracy', split.metrics['accuracy'])}"
+        level = None if guess is None else guess.values["accuracy"]
+        shown = "" if level is None else metric_facts("accuracy").with_unit(level)
+        what = "" if guess is None else chance_heading(guess).lower()
+        yield f"{beside}; {what}: {shown}." if level is not None else f"{beside}."
+    yield _unseen_text(scored, split, key)
+    yield gap_sentence(scored, key)
+
+
+def pair_text(scored: EvaluationRecord, split: SplitRecord) -> str:
+    """What the threshold from validation gives, both halves; empty where there is none.
+
+    Example:
+        >>> point = {"specificity": 0.9, "threshold": 0.4, "split": "val"}
+        >>> numbers = {PAIR[0]: Number(value=0.85), PAIR[1]: Number(value=0.59)}
+        >>> split = SplitRecord(metrics=numbers)
+        >>> pair_text(EvaluationRecord(task="binary", splits={}, operating_point=point), split)
+        'Sensitivity 85.0% at specificity 59.0% (threshold set for 90% specificity on validation).'
+    """
+    values = [split.metrics[key].value for key in PAIR if key in split.metrics]
+    if scored.task != "binary" or len(values) < len(PAIR) or None in values:
+        return ""
+    show = metric_facts("sensitivity").with_unit
+    shown = [show(value) for value in values if value is not None]
+    return f"Sensitivity {shown[0]} at specificity {shown[1]} ({threshold_text(scored)})."
+
+
+def threshold_text(scored: EvaluationRecord) -> str:
+    """What the threshold of a binary task was set for, and where."""
+    point = scored.operating_point
+    if point is None or point.specificity is None:
+        return "threshold set on validation"
+    here = split_name(point.split or "val").lower()
+    return f"threshold set for {100 * point.specificity:g}% specificity on {here}"
+
+
+def _unseen_text(scored: EvaluationRecord, split: SplitRecord, key: str) -> str:
+    """In which of several unseen domains the network is better than guessing."""
+    found: dict[Worth, list[str]] = {}
+    for name, entry in split.domains.items():
+        level = guessing(scored, entry)
+        if not entry.seen and level is not None and key in level.values and key in entry.metrics:
+            found.setdefault(worth(entry.metrics[key], level.values[key]), []).append(name)
+    if sum(map(len, found.values())) < 2:
+        return ""
+    told = "; ".join(f"{what} in {', '.join(names)}" for what, names in found.items())
+    return f"{metric_facts(key).title} by unseen domain: {told}."
+
+
+def banners(files: RunFiles) -> list[Banner]:
+    """Degenerate predictions, marks of the record, images that were left out."""
+    found = [] if files.evaluation is None else collapses(files.evaluation)
+    texts = [*([] if files.record is None else files.record.marks), *files.problems]
+    if files.skipped_files:
+        what = "file was" if files.skipped_files == 1 else "files were"
+        texts.append(f"{files.skipped_files} unreadable {what} left out; see bad_files.csv.")
+    return found + [Banner("warning", text) for text in texts]
+
+
+def collapses(scored: EvaluationRecord) -> list[Banner]:
+    """What no accuracy of the headline split should be read without."""
+    split, name = headline(scored), headline_split(scored)
+    wrong = None if split is None else degenerate(split.decided, scored.class_names)
+    found = [] if wrong is None else [Collapse(name, "This run", 0, *wrong)]
+    return collapse_banner(collapse_texts(found, {"This run": (0,)}), split_name(name).lower())
+
+
+def worst_group(split: SplitRecord) -> Worst | None:
+    """The group with the lowest accuracy among those large enough to have one that says something.
+
+    Files keep the lowest of all groups, as WILDS defines it, also where that is of one image.
+    """
+    large = [
+        Worst(name=name, n=of.n, accuracy=Number(value=of.accuracy, low=of.low, high=of.high))
+        for name, of in split.groups.items()
+        if of.n >= FEWEST and of.accuracy is not None
+    ]
+    if split.groups:
+        return min(large, key=lambda each: each.accuracy.value or 0.0, default=None)
+    small = split.worst_group is None or (split.worst_group.n or 0) < FEWEST
+    return None if small else split.worst_group
