@@ -13,30 +13,28 @@ from medldr.analysis.plan import PlannedRun, plan
 from medldr.analysis.runs import AnalysedRun, RunReader
 from medldr.config.sections import held_out
 from medldr.evaluation.latents.training_batches import can_mix
-from medldr.evaluation.representation.geometry import geometry
-from medldr.evaluation.representation.geometry_over_seeds import mean_over_seeds
+from medldr.evaluation.representation.geometry import geometry, mean_over_seeds
 from medldr.evaluation.representation.maps import Maps, maps
 from medldr.evaluation.representation.measured import Measured, measure
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.queries import Inserted, Queries, chosen_queries, queries
 from medldr.folders.latents_record import DEGRADED, RESTORED
-from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page, conclusions
-from medldr.reporting.sections.analysis.sweeps import sweep_sections
+from medldr.reporting.document import Document
+from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page
+from medldr.reporting.sections.analysis.sweeps import read_sweeps
 
 Say = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Written(Made):
-    """What an analysis wrote, and what it found.
+    """What an analysis wrote, and what it says.
 
     Attributes:
-        verdict: The conclusions of the page.
-        notes: What to know about it.
+        document: The page.
     """
 
-    verdict: tuple[str, ...]
-    notes: tuple[str, ...]
+    document: Document
 
 
 def analyze(
@@ -68,15 +66,19 @@ def analyze(
     for run in planned.runs:  # one by one, since latents are large
         looked.at(run)
     done("sweeps")
-    sweeps = list(sweep_sections(planned.sweeps)) if planned.sweeps else []
-    said = dict.fromkeys([*planned.notes, *looked.notes])
-    notes = tuple(f"{note[:1].upper()}{note[1:]}." for note in said)
-    found = Analysis(looked.measured, looked.facts, looked.pictures, sweeps, notes)
+    sweeps = read_sweeps(planned.sweeps)
+    found = Analysis(
+        looked.measured, looked.facts, looked.pictures, sweeps,
+        _sentences([*planned.notes, *sweeps.notes]), _sentences(looked.notes),
+    )  # fmt: skip
     done("figures")
     document, lines = analysis_page(found)
     made = write_made(Path(out), document, lines)
-    verdict = tuple(conclusions(found).items)
-    return Written(made.page, made.figures, made.tables, verdict, notes)
+    return Written(made.page, made.figures, made.tables, document)
+
+
+def _sentences(notes: Sequence[str]) -> list[str]:
+    return [f"{note[:1].upper()}{note[1:]}." for note in dict.fromkeys(notes)]
 
 
 class Looked:
@@ -117,6 +119,7 @@ class Looked:
         measured = measure(run.latents, options, asked, drawn, own_classifier=run.own_classifier)
         self._done(f"pictures of {heading}")
         self._look_at_images(run, measured)
+        self.notes += [f"{heading}: {note}" for note in measured.notes]
         measured, seeds = self._over_seeds(planned, run, measured)
         self.measured[heading] = measured
         self.facts[heading] = _facts(run, seeds)
@@ -135,19 +138,17 @@ class Looked:
     ) -> tuple[Measured, list[int]]:
         """Alignment and uniformity become means over the seeds of the method."""
         seeds = [run.config.seed]
-        if measured.geometry is None:
-            return measured, seeds
-        every = [measured.geometry]
+        every = [measured.frames["geometry"]]
         for folder in planned.further:
             self._done(f"another seed of {planned.heading}")
             other = self._reader.read(folder)
             seed = other.config.seed
             self.notes += [f"{planned.heading}, seed {seed}: {note}" for note in other.notes]
-            found = geometry(other.latents, self._options)
-            if found is not None:
+            if found := geometry(other.latents, self._options):
                 every.append(found)
                 seeds.append(seed)
-        return replace(measured, geometry=mean_over_seeds(every)), seeds
+        frames = {**measured.frames, "geometry": mean_over_seeds(every)}
+        return replace(measured, frames=frames), seeds
 
 
 def _queries(run: AnalysedRun, options: Options) -> Queries | None:

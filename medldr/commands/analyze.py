@@ -33,15 +33,13 @@ def analyze(
     """
     from medldr.analysis.analyze import analyze as analyse
     from medldr.evaluation.representation.options import Options
+    from medldr.reporting.pages.analysis import on_terminal
+    from medldr.reporting.writers.terminal import console as terminal_console
+    from medldr.reporting.writers.terminal import print_document
 
-    console, progress = Console(highlight=False), Console(stderr=True, highlight=False)
+    console, progress = terminal_console(), Console(stderr=True, highlight=False)
     options = Options(seed=seed, neighbours=neighbours, items=items)
     with progress.status("reading") as status:
         written = analyse(folders, out, options, device=device, done=status.update)
-    for sentence in written.verdict:
-        console.print(sentence, markup=False)
-    for note in written.notes:
-        console.print(f"note: {note}", markup=False)
+    print_document(on_terminal(written.document), console)
     console.print(f"\npage: {written.page}", soft_wrap=True, markup=False)
-    counted = f"{len(written.figures) // 2} figures (svg, pdf), {len(written.tables)} csv files"
-    console.print(f"{counted}: {written.page.parent}", soft_wrap=True, markup=False)

@@ -11,8 +11,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Final
 
@@ -23,6 +22,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, mean_defined, ratio
 from medldr.evaluation.representation.cells import ClassSums, class_sums
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
+from medldr.evaluation.representation.frame import Line
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric
@@ -37,34 +37,12 @@ ROUNDING: Final = 1e-12
 """A variance below this share of the mean squared length of latents is an error of rounding."""
 NO_CLASS: Final = "no class has enough images in both domains"
 
-Pair = tuple[str, str]
+PAIR, OVERALL, OF_SEEN, NEAREST = (
+    "pair", "mean over pairs", "mean over pairs of seen domains", "nearest seen domain",
+)  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Centres:
-    """Distances between the domains of a run.
-
-    Attributes:
-        domains: Their names, seen ones first.
-        unseen: Those of them that training has not seen.
-        n: Images by domain.
-        pairs: Distance of each pair of domains, in the order of `domains`.
-        mean: Over all pairs.
-        seen: Over pairs of seen domains; None for fewer than two.
-        nearest: Of each unseen domain, the nearest seen one and the distance from it; an interval
-            is of the distance from this domain.
-    """
-
-    domains: tuple[str, ...]
-    unseen: frozenset[str]
-    n: Mapping[str, int]
-    pairs: Mapping[Pair, Estimate]
-    mean: Estimate
-    seen: Estimate | None
-    nearest: Mapping[str, tuple[str, Estimate]]
-
-
-def centres(latents: Latents, options: Options) -> Centres | None:
+def centres(latents: Latents, options: Options) -> list[Line]:
     """Distances between domains within classes, from the latents of unmodified images.
 
     Args:
@@ -72,17 +50,20 @@ def centres(latents: Latents, options: Options) -> Centres | None:
         options: Number and seed of the draws of groups.
 
     Returns:
-        None for fewer than two domains, where an image can have several labels, or where no two
-        domains share a class of which each has two groups.
+        The distance ``of`` each pair of domains, seen ones first (`PAIR`), the mean over all pairs
+        (`OVERALL`) and over those of seen domains (`OF_SEEN`), and of each unseen domain from the
+        seen one that is nearest here (`NEAREST`); ``unseen`` names the domains of a pair that
+        training has not seen. Nothing for fewer than two domains, where an image can have several
+        labels, or where no two domains share a class of which each has two groups.
     """
     if latents.label.ndim != 1:
-        return None
+        return []
     held = latents.select(np.isfinite(latents.z).all(axis=1) & (latents.domain != ""))
     new = sorted(set(held.domain[held.unseen].tolist()))
     names = [*sorted(set(held.domain.tolist()) - set(new)), *new]
     pairs = list(combinations(names, 2))
     if not pairs:
-        return None
+        return []
     unit = units_of(held)
     place = np.array([names.index(name) for name in held.domain.tolist()])
     z = held.z.astype(np.float64)
@@ -91,7 +72,7 @@ def centres(latents: Latents, options: Options) -> Centres | None:
     sums = class_sums(z, np.asarray(held.label), place, unit.number, len(names))
     value = _distances(sums, np.ones((unit.count, 1)), len(names), least)
     if np.isnan(value).all():
-        return None
+        return []
     generator = stream(options.seed, "centres")
     rows = z.shape[1] * len(names)
     draws = np.concatenate(
@@ -107,8 +88,17 @@ def centres(latents: Latents, options: Options) -> Centres | None:
         drawn = mean_defined(draws[rows])
         return Drawn(mean, drawn, sample_of(unit, inside), reason).estimate(DISTANCE)
 
+    def line(kind: str, estimate: Estimate, one: str = "", other: str = "") -> Line:
+        unseen = tuple(name for name in (one, other) if name in new)
+        return {
+            "of": kind, "domain": one, "other_domain": other, "unseen": unseen, "held": estimate,
+        }  # fmt: skip
+
+    frame = [line(PAIR, over([row]), *pair) for row, pair in enumerate(pairs)]
+    frame.append(line(OVERALL, over(range(len(pairs)))))
     known = [row for row, pair in enumerate(pairs) if not set(pair) & set(new)]
-    nearest: dict[str, tuple[str, Estimate]] = {}
+    if known:
+        frame.append(line(OF_SEEN, over(known)))
     for name in new:
         to_seen = [
             (value[row, 0], row)
@@ -117,16 +107,8 @@ def centres(latents: Latents, options: Options) -> Centres | None:
         ]
         if to_seen:
             row = min(to_seen)[1]
-            nearest[name] = (pairs[row][0], over([row]))
-    return Centres(
-        domains=tuple(names),
-        unseen=frozenset(new),
-        n={name: int((held.domain == name).sum()) for name in names},
-        pairs={pair: over([row]) for row, pair in enumerate(pairs)},
-        mean=over(range(len(pairs))),
-        seen=over(known) if known else None,
-        nearest=nearest,
-    )
+            frame.append(line(NEAREST, over([row]), *pairs[row]))
+    return frame
 
 
 def _distances(sums: Sequence[ClassSums], weights: Array, domains: int, least: float) -> Array:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
+from medldr.evaluation.representation.frame import Line
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import (
     FEWEST,
@@ -29,6 +30,11 @@ from medldr.folders.latents_record import Latents
 
 Method = Literal["pca", "t-sne"]
 Part = Literal["all", "unseen", "test", "validation"]
+METHODS: Final = {"pca": "PCA", "t-sne": "t-SNE"}
+PARTS: Final = {
+    "all": "all images", "unseen": "test images of unseen domains", "test": "test images",
+    "validation": "validation images",
+}  # fmt: skip
 KINDS: Final[tuple[tuple[Method, bool], ...]] = (("pca", False), ("t-sne", False), ("t-sne", True))
 """Each map of a run: how it is made, and whether of the test alone."""
 
@@ -85,6 +91,36 @@ class Maps:
 
     class_names: tuple[str, ...]
     maps: tuple[Map, ...]
+
+    @property
+    def missing(self) -> list[str]:
+        """A sentence for each part of the images that has no map."""
+        said = []
+        for part, title in PARTS.items():
+            without = [made for made in self.maps if made.part == part and made.reason]
+            if without:
+                kinds = " or ".join(METHODS[made.method] for made in without)
+                lost, images = without[0].left_out, without[0].images
+                left = f" ({lost:,} of {images:,} are not finite)" if lost else ""
+                said.append(f"no map of {title} by {kinds}, because {without[0].reason}{left}.")
+        return said
+
+    def points(self) -> list[Line]:
+        """The points of all maps, with nothing that names an image; a map without is one line."""
+        lines: list[Line] = []
+        for made in self.maps:
+            shared = {"kind": made.method, "images": made.part}
+            if made.reason:
+                empty = dict.fromkeys(("split", "domain", "class", "unseen", "x", "y"), "")
+                lines.append({**shared, **empty, "reason": made.reason})
+            columns = zip(made.split, made.domain, made.unseen, made.label, made.xy, strict=True)
+            lines += [
+                {**shared, "split": str(split), "domain": str(domain),
+                 "class": self.class_names[k] if self.class_names else "", "unseen": bool(unseen),
+                 "x": round(float(x), 4), "y": round(float(y), 4), "reason": ""}
+                for split, domain, unseen, k, (x, y) in columns
+            ]  # fmt: skip
+        return lines
 
 
 def maps(latents: Latents, options: Options, reference: Maps | None = None) -> Maps:

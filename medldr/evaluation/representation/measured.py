@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from medldr.evaluation.representation.centres import Centres, centres
-from medldr.evaluation.representation.geometry import Geometry, geometry
-from medldr.evaluation.representation.judged import Classified
+from medldr.evaluation.representation.centres import centres
+from medldr.evaluation.representation.frame import Line
+from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.maps import Maps
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
-from medldr.evaluation.representation.neighbours import Neighbours, neighbours
+from medldr.evaluation.representation.neighbours import neighbours
 from medldr.evaluation.representation.operators import operators
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pictures import PicturedNeighbours, pictured_neighbours
 from medldr.evaluation.representation.probed_images import not_trained_on
 from medldr.evaluation.representation.probes import Probes, probes
 from medldr.evaluation.representation.queries import Queries
-from medldr.evaluation.representation.robustness import Robustness, robustness
-from medldr.folders.latents_record import Latents
+from medldr.evaluation.representation.robustness import robustness
+from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured; None where a question makes no sense for the run.
+    """What was measured of a run.
 
     Attributes:
-        geometry: Alignment and uniformity; a mean over seeds where several runs were given.
-        classified: What the run's classifier makes of degraded and restored latents.
-        probes: How well linear probes predict class and domain.
-        neighbours: What nearest neighbours share with their query.
-        robustness: Whether neighbours follow the class or the domain.
-        centres: Distances between domains.
+        frames: By topic, the number of each line; a topic that makes no sense for the run has none.
+            Alignment and uniformity are means over seeds where several runs were given.
+        tested: The split that stands for the test, and whether its domains are unseen.
+        probes: The probes, for comparisons with those of other runs.
         pictured: Queries and neighbours to be shown as pictures.
         queries: Queries among the training latents.
         maps: Maps, made comparable with those of the first run.
+        notes: What was left out, in words.
     """
 
-    geometry: Geometry | None
-    classified: Classified | None
+    frames: Mapping[str, list[Line]]
+    tested: tuple[str, bool]
     probes: Probes
-    neighbours: Neighbours | None
-    robustness: Robustness | None
-    centres: Centres | None
     pictured: PicturedNeighbours | None
     queries: Queries | None
     maps: Maps
+    notes: tuple[str, ...] = ()
+
+    @property
+    def moves(self) -> bool:
+        """Whether its method degrades or restores latents."""
+        return any(line["latents"] in (DEGRADED, RESTORED) for line in self.frames["operators"])
 
 
 def measure(
@@ -65,14 +68,26 @@ def measure(
         own_classifier: Whether degraded and restored latents are judged by one of their own.
     """
     near = neighbourhoods(latents, options)
+    told = probes(not_trained_on(latents), options)
+    left_out = {} if near is None else {
+        "a latent is zero or not finite": near.left_out, "they have no domain": near.nowhere,
+    }  # fmt: skip
+    said = [f"{n:,} images have no neighbours here, because {why}" for why, n in left_out.items()
+            if n]  # fmt: skip
     return Measured(
-        geometry=geometry(latents, options),
-        classified=operators(latents, options, own_classifier=own_classifier),
-        probes=probes(not_trained_on(latents), options),
-        neighbours=None if near is None else neighbours(latents, options, near=near),
-        robustness=None if near is None else robustness(latents, options, near=near),
-        centres=centres(latents, options),
+        frames={
+            "geometry": geometry(latents, options),
+            "operators": operators(latents, options, own_classifier=own_classifier),
+            "probes": told.frame,
+            "neighbours": [] if near is None else neighbours(near, options),
+            "robustness": [] if near is None else robustness(near, options),
+            "centres": centres(latents, options),
+            "queries": [] if found is None else [*found.moved],
+        },
+        tested=(latents.tested_split, bool(latents.unseen[latents.tested].all())),
+        probes=told,
         pictured=pictured_neighbours(latents, options),
         queries=found,
         maps=drawn,
+        notes=(*(f"probes: {note}" for note in told.notes), *said),
     )

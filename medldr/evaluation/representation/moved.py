@@ -9,7 +9,6 @@ Source:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics.sums import Array, ratio
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
+from medldr.evaluation.representation.frame import Line
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import finite
 from medldr.folders.latents_record import Latents
@@ -58,31 +58,7 @@ ONE_DOMAIN: Final = "training images are not of several domains"
 SAME: Final = "training images have the same latents"
 
 
-@dataclass(frozen=True)
-class Moved:
-    """Numbers of degraded or of restored training latents.
-
-    Attributes:
-        images: How many training images they are of.
-        per_nearest: `PER_NEAREST`.
-        per_class: `PER_CLASS`.
-        same_class: `SAME_CLASS`.
-        other_domain: `OTHER_DOMAIN`.
-    """
-
-    images: int
-    per_nearest: Estimate
-    per_class: Estimate
-    same_class: Estimate
-    other_domain: Estimate
-
-    @property
-    def numbers(self) -> tuple[Estimate, ...]:
-        """In the order of `METRICS`."""
-        return self.per_nearest, self.per_class, self.same_class, self.other_domain
-
-
-def moved(latents: Latents, view: str, options: Options) -> Moved:
+def moved(latents: Latents, view: str, options: Options) -> list[Line]:
     """How far degraded or restored training latents are from the originals.
 
     Intervals are of drawn groups. Each image's nearest neighbour is taken as it is: drawn groups
@@ -92,13 +68,23 @@ def moved(latents: Latents, view: str, options: Options) -> Moved:
         latents: Those of the run; at most ``options.items`` training images are taken.
         view: ``degraded`` or ``restored``.
         options: Draws and their seed.
+
+    Returns:
+        A line for each of `METRICS`; ``images`` counts the training images they are of.
     """
     usable = (latents.split == "train") & finite(latents.z) & finite(latents.views[view].z)
     held = latents.select(usable).at_most(options.items, options.seed)
     unit = units_of(held)
+
+    def lines(*numbers: Estimate) -> list[Line]:
+        return [
+            {"kind": "number", "latents": view, "metric": metric.name, "held": one,
+             "images": len(held)}
+            for metric, one in zip(METRICS, numbers, strict=True)
+        ]  # fmt: skip
+
     if unit.count < 2:
-        none = Estimate(reason=FEW)
-        return Moved(len(held), none, none, none, none)
+        return lines(*[Estimate(reason=FEW)] * len(METRICS))
     z, other = held.z.astype(np.float64), held.views[view].z.astype(np.float64)
     apart = unit.number[:, None] != unit.number
     between = _distances(z, z)
@@ -117,8 +103,7 @@ def moved(latents: Latents, view: str, options: Options) -> Moved:
 
     several, domain = held.label.ndim == 2, held.domain
     named = len(np.unique(domain[domain != ""])) > 1 and (domain != "").all()
-    return Moved(
-        len(held),
+    return lines(
         _ratio(far, near, weights, sample, SAME).estimate(PER_NEAREST),
         Estimate(reason=SEVERAL) if several
         else _per_class(far, between, apart & (held.label[:, None] == held.label), weights, sample),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.sphere import unit_length
-
-Distance: TypeAlias = Literal["cosine", "euclidean"]
 
 CHUNK: Final = 4_000_000
 """Maximum number of distances held at once."""
@@ -25,9 +23,8 @@ def nearest(
     *,
     owner: NDArray[np.int64],
     owners: NDArray[np.int64],
-    distance: Distance = "cosine",
 ) -> NDArray[np.int64]:
-    """Positions of the nearest items of a gallery, the nearest first.
+    """Positions of the nearest items of a gallery by their angle, the nearest first.
 
     Args:
         queries: ``(Q, D)`` latents.
@@ -35,14 +32,13 @@ def nearest(
         k: Neighbours of each query.
         owner: ``(Q,)``: whose each query is. Items of the same owner are never its neighbours.
         owners: ``(N,)``: whose each item is.
-        distance: ``cosine`` is one minus the cosine of the angle; ``euclidean`` the length of the
-            difference. Equally near items are in the order of their rows.
 
     Returns:
-        ``(Q, k)``; -1 where fewer items are left.
+        ``(Q, k)``; -1 where fewer items are left. Equally near items are in the order of their
+        rows.
 
     Raises:
-        ValueError: If a latent has no direction and the distance is ``cosine``.
+        ValueError: If a latent has no direction.
 
     Example:
         >>> z = np.array([[1.0, 0.0], [0.9, 0.1], [0.0, 1.0]])
@@ -54,29 +50,17 @@ def nearest(
         lengths of latents do not matter for, is our choice: alignment and uniformity, which the
         paper reports, are of latents of length one as well.
     """
-    points, items, scale = _placed(queries, gallery, distance)
+    points, items = unit_length(queries), unit_length(gallery)
     out = np.full((len(points), k), -1, dtype=np.int64)
     lengths = (items**2).sum(axis=1)
     step = max(1, CHUNK // max(1, len(items)))
     for start in range(0, len(points), step):
         block = points[start : start + step]
         away = (block**2).sum(axis=1)[:, None] + lengths - 2 * block @ items.T
-        away = np.round(away / scale, DIGITS)
+        away = np.round(away, DIGITS)
         away[owner[start : start + step, None] == owners] = np.inf
         out[start : start + step] = _smallest(away, k)
     return out
-
-
-def _placed(
-    queries: NDArray[np.floating[Any]], gallery: NDArray[np.floating[Any]], distance: Distance
-) -> tuple[Array, Array, float]:
-    """Queries and gallery as points whose squared euclidean distance ranks them, and its scale."""
-    if distance == "cosine":
-        return unit_length(queries), unit_length(gallery), 1.0
-    items = gallery.astype(np.float64)
-    middle = items.mean(axis=0)
-    items -= middle  # far from the origin, differences of squares would lose digits
-    return queries.astype(np.float64) - middle, items, float((items**2).sum(axis=1).mean()) or 1.0
 
 
 def _smallest(away: Array, k: int) -> NDArray[np.int64]:

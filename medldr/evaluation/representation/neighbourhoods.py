@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.nearest import CHUNK, Distance, nearest
+from medldr.evaluation.representation.nearest import CHUNK, nearest
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import finite
 from medldr.folders.latents_record import Latents
@@ -89,14 +89,13 @@ def _comparable(latents: Latents) -> NDArray[np.bool_]:
 
 
 def neighbourhoods(
-    latents: Latents, options: Options, *, distance: Distance = "cosine", within: bool = False
+    latents: Latents, options: Options, *, within: bool = False
 ) -> Neighbourhoods | None:
     """Count what the nearest neighbours of images share with them.
 
     Args:
         latents: Of a run.
         options: How many neighbours, and of how many images at most.
-        distance: Of latents.
         within: Whether images of a query's own group can be its neighbours.
 
     Returns:
@@ -116,7 +115,7 @@ def neighbourhoods(
     for name, view in held.views.items():
         near = nearest(
             view.z[asked], held.z, options.neighbours,
-            owner=owners[asked], owners=owners, distance=distance,
+            owner=owners[asked], owners=owners,
         )  # fmt: skip
         found[name] = _counted(facts[:, asked, None], facts[:, near], near >= 0)
     bad = int((~_comparable(latents)).sum())

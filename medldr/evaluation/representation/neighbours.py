@@ -7,8 +7,7 @@ another class. These are the shares that show whether it is so.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -18,10 +17,10 @@ from scipy.sparse import csr_array
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
-from medldr.evaluation.representation.nearest import Distance
-from medldr.evaluation.representation.neighbourhoods import Neighbourhoods, neighbourhoods
+from medldr.evaluation.representation.frame import RECOVERED, Line
+from medldr.evaluation.representation.neighbourhoods import Neighbourhoods
 from medldr.evaluation.representation.options import Options
-from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
+from medldr.folders.latents_record import DEGRADED, RESTORED
 from medldr.metric import Metric
 
 SAME_BOTH, SAME_CLASS, SAME_DOMAIN, SAME_NEITHER, SAME_UNSEEN = (
@@ -65,115 +64,62 @@ _OF_KINDS: Final = {
 _IMPOSSIBLE: Final = Estimate(reason="there is no such image among the possible neighbours")
 
 
-@dataclass(frozen=True)
-class Part:
-    """Neighbours of one part of the queries.
-
-    Attributes:
-        n: Queries.
-        chance: Each share if neighbours were drawn at random from all possible ones.
-        views: By kind of latents, each share with its interval.
-        recovered: Shares of restored minus those of degraded latents of the same queries; empty
-            where there are none.
-    """
-
-    n: int
-    chance: Mapping[str, float]
-    views: Mapping[str, Mapping[str, Estimate]]
-    recovered: Mapping[str, Estimate]
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """Nearest neighbours of a run's latents.
-
-    Attributes:
-        k: Neighbours of each query.
-        gallery: Images that could be neighbours.
-        left_out: Images left out because a latent of theirs is zero or not finite.
-        nowhere: Others left out because they have no domain, while some images have one.
-        parts: By name: ``training``, ``seen``, ``unseen``; without domains ``training``, ``other``.
-    """
-
-    k: int
-    gallery: int
-    left_out: int
-    nowhere: int
-    parts: Mapping[str, Part]
-
-
-def neighbours(
-    latents: Latents,
-    options: Options,
-    *,
-    distance: Distance = "cosine",
-    within: bool = False,
-    near: Neighbourhoods | None = None,
-) -> Neighbours | None:
+def neighbours(near: Neighbourhoods, options: Options) -> list[Line]:
     """Shares of the nearest neighbours that have the class or the domain of their query.
 
     Every query counts alike. Intervals are of new patients (images) that are asked about; the
     images that can be neighbours stay.
 
     Args:
-        latents: Of a run; with or without domains.
-        options: ``neighbours`` of each of at most ``items`` queries; ``draws`` for intervals.
-        distance: ``cosine`` or ``euclidean``.
-        within: Whether images of a query's own group (patient, slide) can be its neighbours.
-        near: What `neighbourhoods` has found with the same settings, which saves a second search.
+        near: What lies near each query.
+        options: How many neighbours there are, and ``draws`` for intervals.
 
     Returns:
-        None where an image can have several labels, or no image has a possible neighbour.
+        By part of the ``queries`` (``training``, ``seen``, ``unseen``; without domains
+        ``training``, ``other``), ``latents`` and kind of ``neighbours``; with restored latents,
+        also what these have more than degraded ones (`RECOVERED`). ``at_random`` is the share among
+        all possible neighbours.
 
     Source:
         The paper's section on nearest neighbours, which shows pictures and no numbers; see
         `medldr.evaluation.representation.neighbourhoods` for what is our choice.
     """
-    near = near or neighbourhoods(latents, options, distance=distance, within=within)
-    if near is None:
-        return None
-    return Neighbours(
-        k=options.neighbours,
-        gallery=near.gallery,
-        left_out=near.left_out,
-        nowhere=near.nowhere,
-        parts={
-            name: _part(near, np.flatnonzero(mask), options) for name, mask in near.parts().items()
-        },
-    )
+    return [
+        line
+        for name, mask in near.parts().items()
+        for line in _part(near, name, np.flatnonzero(mask), options)
+    ]
 
 
-def _part(near: Neighbourhoods, rows: NDArray[np.int64], options: Options) -> Part:
+def _part(
+    near: Neighbourhoods, queries: str, rows: NDArray[np.int64], options: Options
+) -> Iterator[Line]:
     names = [SAME_BOTH, SAME_CLASS, SAME_UNSEEN, SAME_DOMAIN, SAME_NEITHER]
     names = names if near.domains else [ALIKE, UNLIKE]
     asked = near.queries.select(rows)
     unit = units_of(asked)
-    sample = sample_of(unit)
     sums = {
         f"{view}/": _means(_shares(counts[rows], names), names).by_group(unit.number, unit.count)
         for view, counts in near.found.items()
     }
+    sample = sample_of(unit)
     held = {key: Drawn(*pair, sample) for key, pair in in_draws(sums, unit, options, "").items()}
     chance = _means(_shares(near.chance[rows], names), names).value()
-    possible = {name: chance[name] > 0 for name in names}
-    return Part(
-        n=len(rows),
-        chance=chance,
-        views={
-            view: {
-                name: held[f"{view}/{name}"].estimate(SHARES[name]) if there else _IMPOSSIBLE
-                for name, there in possible.items()
-            }
-            for view in near.found
-        },
-        recovered={
-            name: held[f"{RESTORED}/{name}"].minus(held[f"{DEGRADED}/{name}"], SHARES[name])
-            if there
-            else _IMPOSSIBLE
-            for name, there in possible.items()
-            if {DEGRADED, RESTORED} <= near.found.keys()
-        },
-    )
+    recovered = [RECOVERED] if {DEGRADED, RESTORED} <= near.found.keys() else []
+    for view in (*near.found, *recovered):
+        for name in names:
+            if chance[name] <= 0:
+                share = _IMPOSSIBLE
+            elif view == RECOVERED:
+                base = held[f"{DEGRADED}/{name}"]
+                share = held[f"{RESTORED}/{name}"].minus(base, SHARES[name])
+            else:
+                share = held[f"{view}/{name}"].estimate(SHARES[name])
+            yield {
+                "queries": queries, "latents": view, "neighbours": name, "k": options.neighbours,
+                "n": len(rows), "at_random": None if view == RECOVERED else chance[name],
+                "held": share,
+            }  # fmt: skip
 
 
 def _shares(counts: Array, names: list[str]) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,26 +12,31 @@ from scipy.special import expit, log_softmax
 
 from medldr.evaluation.intervals.bootstrap import Units
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics.counts import decisions
 from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
-from medldr.evaluation.representation.judged import (
-    ACCURACY,
-    BALANCED,
-    ENTROPY,
-    PROBABILITY,
-    RECALL,
-    TO_MIX,
-    Classified,
-    Judged,
-    Part,
-)
+from medldr.evaluation.representation.frame import Line
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metric import Metric
+from medldr.metrics import metric_facts
 
+INF = float("inf")
+ACCURACY, BALANCED = metric_facts("accuracy"), metric_facts("balanced_accuracy")
+RECALL = metric_facts("recall")
+ENTROPY: Final = Metric(
+    "entropy", "Entropy (nats)", "How undecided a prediction is: 0 if it is certain, and highest "
+    "if all classes are equally likely.", better="", range=(0.0, INF),
+)  # fmt: skip
+TO_MIX: Final = Metric(
+    "to_mix", "Cross-entropy to the class mix (nats)", "How far predictions are from the class mix "
+    "of the training images; no less than the entropy of that mix.", better="", range=(0.0, INF),
+)  # fmt: skip
+PROBABILITY: Final = Metric(
+    "probability", "Mean probability", "Mean of the predicted probability of a class.",
+    percent=True, better="",
+)  # fmt: skip
 PAIRS = ((ORIGINAL, DEGRADED), (RESTORED, DEGRADED), (RESTORED, ORIGINAL))
 """Views that are compared: the first minus the second."""
 NOT_FINITE = "the predictions are not all finite numbers"
@@ -42,9 +47,7 @@ NO_CLASS = "there are no images of it here"
 TWO_CLASSIFIERS = "a different classifier judges original latents"
 
 
-def operators(
-    latents: Latents, options: Options, *, own_classifier: bool = False
-) -> Classified | None:
+def operators(latents: Latents, options: Options, *, own_classifier: bool = False) -> list[Line]:
     """Decisions of a run's own classifier on z, z_d and z_r, by split, class and domain.
 
     Args:
@@ -54,7 +57,11 @@ def operators(
             compared with z.
 
     Returns:
-        None if there are no images of any split that is looked at, or a single class.
+        By ``split`` (training, seen domains, and last what stands for the test), ``latents``,
+        ``domain``, ``class`` and ``metric``; lines with ``minus`` are paired differences from
+        these latents. ``chance`` is the balanced accuracy of guessing one of all classes;
+        ``classes_without_images`` do not count in it. Nothing if there are no images of any split
+        that is looked at, or a single class.
 
     Source:
         The paper wants D to "confuse" the classifier, with the mean label of a batch as its target,
@@ -65,58 +72,116 @@ def operators(
         unless a sampler or mixed labels change it.
 
     Example:
+        >>> from medldr.evaluation.representation.frame import number
         >>> from medldr.types import DataSpec
         >>> from medldr.folders.latents_record import View
         >>> spec = DataSpec("binary", ("no", "yes"), (2, 2), 1, (8, 8))
         >>> z = np.array([[2.0, 0.0], [0.0, 2.0], [0.0, 1.0], [1.0, 0.0]], np.float32)
         >>> run = Latents(spec, np.arange(4), np.full(4, "test"), np.full(4, ""), np.full(4, -1),
         ...               np.array([0, 1, 1, 1]), {"original": View(z, z)}, {})
-        >>> found = operators(run, Options(draws=50)).last.views["original"]
-        >>> found.accuracy.mean, round(found.balanced.mean, 3)
-        (0.75, 0.833)
+        >>> found = operators(run, Options(draws=50))
+        >>> number(found, metric="accuracy").mean
+        0.75
     """
     present = set(latents.split.tolist())
     seen = next((split for split in SEEN if split in present), "")
-    splits = ("train", seen, latents.tested_split)
-    chosen = [split for split in dict.fromkeys(splits) if split in present]
+    splits = dict.fromkeys(("train", seen, latents.tested_split))
     spec, several = latents.spec, latents.spec.multi_label
-    if not chosen or (spec.num_classes < 2 and not several):
-        return None
+    if spec.num_classes < 2 and not several:
+        return []
     counts = np.array(spec.class_counts, np.float64)
     mix = counts / counts.sum() if not several and counts.sum() > 0 else np.empty(0)
-    parts = (
-        _part(latents.select(latents.split == split), split, mix, options, own_classifier)
-        for split in chosen
-    )
-    return Classified(spec.class_names, tuple(parts), tuple(mix.tolist()), several)
+    return [
+        {"split": split, "unseen": bool(part.unseen.all()), **line}
+        for split in splits
+        if split in present
+        for part in [latents.select(latents.split == split)]
+        for line in _Judged(part, split, mix, options, own_classifier).lines()
+    ]
 
 
-def _part(latents: Latents, split: str, mix: Array, options: Options, own_classifier: bool) -> Part:
-    unit = units_of(latents)
-    domains = [d for d in latents.spec.domains if bool((latents.domain == d).any())]
-    finite = {k: v.logits for k, v in latents.views.items() if np.isfinite(v.logits).all()}
-    sums: dict[str, Sums] = {}
-    for name, logits in finite.items():
-        sums |= {
-            f"{name}/{key}": s for key, s in _sums(latents, logits, unit, domains, mix).items()
+class _Judged:
+    """What the classifier makes of the images of a split, with draws of their groups."""
+
+    def __init__(
+        self, latents: Latents, split: str, mix: Array, options: Options, own_classifier: bool
+    ) -> None:
+        self._latents, self._own_classifier = latents, own_classifier
+        self._unit = units_of(latents)
+        self._domains = [d for d in latents.spec.domains if bool((latents.domain == d).any())]
+        sums = {
+            f"{view}/{key}": each
+            for view, held in latents.views.items()
+            if np.isfinite(held.logits).all()
+            for key, each in _sums(latents, held.logits, self._unit, self._domains, mix).items()
         }
-    drawn = in_draws(sums, unit, options, f"operators/{split}")
-    measured = _Measures(latents, unit, drawn, own_classifier)
-    several, classes = latents.spec.multi_label, latents.spec.num_classes
-    return Part(
-        split=split,
-        unseen=bool(latents.unseen.all()),
-        images=len(latents),
-        groups=unit.count if unit.grouped else None,
-        views={name: measured.judged(name, domains) for name in latents.views},
-        differences={
-            (one, other): measured.difference(one, other)
-            for one, other in PAIRS
-            if one in latents.views and other in latents.views
-        },
-        chance=0.5 if several else 1 / classes,
-        lacking=0 if several else classes - len(np.unique(latents.label)),
-    )
+        self._drawn = in_draws(sums, self._unit, options, f"operators/{split}")
+
+    def lines(self) -> Iterator[Line]:
+        views, spec, several = (
+            self._latents.views,
+            self._latents.spec,
+            self._latents.spec.multi_label,
+        )
+        classes = spec.num_classes
+        size = {
+            "chance": 0.5 if several else 1 / classes,
+            "classes_without_images": 0
+            if several
+            else classes - len(np.unique(self._latents.label)),
+            "images": len(self._latents),
+            "groups": self._unit.count if self._unit.grouped else "",
+        }
+        for view in views:
+            for key, domain, name, metric, rows in self._places():
+                held = self._one(f"{view}/{key}", metric, rows)
+                yield {
+                    "latents": view, "minus": "", "domain": domain, "class": name,
+                    "metric": metric.name, "held": held, **size,
+                }  # fmt: skip
+        for one, other in PAIRS:
+            if one in views and other in views:
+                yield {
+                    "latents": one, "minus": other, "domain": "", "class": "",
+                    "metric": BALANCED.name, "held": self._difference(one, other), **size,
+                }  # fmt: skip
+
+    def _places(self) -> Iterator[tuple[str, str, str, Metric, NDArray[np.bool_] | None]]:
+        """Key of each number of a view, its domain, class, metric and images (None: all)."""
+        label = self._latents.label
+        yield ACCURACY.name, "", "", ACCURACY, None
+        yield BALANCED.name, "", "", BALANCED, None
+        yield f"spread/{ENTROPY.name}", "", "", ENTROPY, None
+        yield f"spread/{TO_MIX.name}", "", "", TO_MIX, None
+        for k, name in enumerate(self._latents.spec.class_names):
+            rows = np.asarray(label[:, k] == 1 if label.ndim == 2 else label == k)
+            yield f"class/{k}/recall", "", name, RECALL, rows
+            yield f"spread/{PROBABILITY.name}/{k}", "", name, PROBABILITY, None
+        for domain in self._domains:
+            rows = self._latents.domain == domain
+            yield f"domain/{domain}/{BALANCED.name}", domain, "", BALANCED, rows
+
+    def _one(self, key: str, metric: Metric, rows: NDArray[np.bool_] | None) -> Estimate:
+        several = self._latents.spec.multi_label
+        if several and metric in (ENTROPY, TO_MIX, PROBABILITY):
+            return Estimate(reason=SEVERAL)
+        if key not in self._drawn:
+            return Estimate(reason=NOT_FINITE)
+        sample = sample_of(self._unit, slice(None) if rows is None else rows)
+        if several and rows is None:  # with several labels, accuracy is a mean of shares
+            sample = sample._replace(trials=0)
+        return Drawn(*self._drawn[key], sample, NO_CLASS).estimate(metric)
+
+    def _difference(self, one: str, other: str) -> Estimate:
+        """Balanced accuracy of one view minus that of another, paired."""
+        keys = f"{one}/{BALANCED.name}", f"{other}/{BALANCED.name}"
+        if self._own_classifier and ORIGINAL in (one, other):
+            return Estimate(reason=TWO_CLASSIFIERS)
+        if not all(key in self._drawn for key in keys):
+            return Estimate(reason=NOT_FINITE)
+        sample = sample_of(self._unit)
+        first, second = (Drawn(*self._drawn[key], sample, NO_CLASS) for key in keys)
+        return first.minus(second, BALANCED)
 
 
 def _sums(
@@ -148,75 +213,3 @@ def _spread(prob: Array, logs: Array, mix: Array) -> Sums:
         return {ENTROPY.name: means[0], TO_MIX.name: means[1], **each}
 
     return Sums(per_item, finish)
-
-
-@dataclass(frozen=True)
-class _Measures:
-    """Everything measured of a part, by view.
-
-    Attributes:
-        latents: The images.
-        unit: What was drawn.
-        drawn: Numbers and their draws.
-        own_classifier: As in `operators`.
-    """
-
-    latents: Latents
-    unit: Units
-    drawn: Mapping[str, tuple[float, Array]]
-    own_classifier: bool
-
-    def judged(self, view: str, domains: Sequence[str]) -> Judged:
-        several, names = self.latents.spec.multi_label, self.latents.spec.class_names
-        classes = range(len(names))
-
-        def mean(key: str, metric: Metric) -> Estimate:
-            if several:
-                return Estimate(reason=SEVERAL)
-            return self._one(view, f"spread/{key}", metric, sample_of(self.unit))
-
-        return Judged(
-            accuracy=self._one(view, ACCURACY.name, ACCURACY, self._sample(slice(None))),
-            balanced=self._one(view, BALANCED.name, BALANCED, self._sample(slice(None))),
-            by_class=tuple(
-                self._one(view, f"class/{k}/recall", RECALL, self._sample(self._of_class(k)))
-                for k in classes
-            ),
-            by_domain={
-                name: self._one(
-                    view, f"domain/{name}/{BALANCED.name}", BALANCED,
-                    self._sample(self.latents.domain == name),
-                )
-                for name in domains
-            },
-            entropy=mean(ENTROPY.name, ENTROPY),
-            to_mix=mean(TO_MIX.name, TO_MIX),
-            mean=tuple(mean(f"{PROBABILITY.name}/{k}", PROBABILITY) for k in classes),
-        )  # fmt: skip
-
-    def difference(self, one: str, other: str) -> Estimate:
-        """Balanced accuracy of one view minus that of another, paired."""
-        keys = f"{one}/{BALANCED.name}", f"{other}/{BALANCED.name}"
-        if self.own_classifier and ORIGINAL in (one, other):
-            return Estimate(reason=TWO_CLASSIFIERS)
-        if not all(key in self.drawn for key in keys):
-            return Estimate(reason=NOT_FINITE)
-        sample = sample_of(self.unit)
-        first, second = (Drawn(*self.drawn[key], sample, NO_CLASS) for key in keys)
-        return first.minus(second, BALANCED)
-
-    def _one(self, view: str, key: str, metric: Metric, sample: Sample) -> Estimate:
-        found = self.drawn.get(f"{view}/{key}")
-        if found is None:
-            return Estimate(reason=NOT_FINITE)
-        return Drawn(*found, sample, NO_CLASS).estimate(metric)
-
-    def _sample(self, rows: NDArray[np.bool_] | slice) -> Sample:
-        """What a share is of; with several labels, accuracy is a mean of shares."""
-        found = sample_of(self.unit, rows)
-        whole = self.latents.spec.multi_label and isinstance(rows, slice)
-        return found._replace(trials=0) if whole else found
-
-    def _of_class(self, k: int) -> NDArray[np.bool_]:
-        label = self.latents.label
-        return np.asarray(label[:, k] == 1 if label.ndim == 2 else label == k)

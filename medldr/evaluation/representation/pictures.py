@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.representation.nearest import Distance, nearest
+from medldr.evaluation.representation.nearest import nearest
 from medldr.evaluation.representation.neighbourhoods import searchable
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
@@ -68,9 +68,7 @@ class PicturedNeighbours:
         return sorted(found)
 
 
-def pictured_neighbours(
-    latents: Latents, options: Options, *, distance: Distance = "cosine"
-) -> PicturedNeighbours | None:
+def pictured_neighbours(latents: Latents, options: Options) -> PicturedNeighbours | None:
     """Some training images with the nearest neighbours of their degraded and restored latents.
 
     Queries are drawn at random among training images, one class and one domain after the other
@@ -80,7 +78,6 @@ def pictured_neighbours(
     Args:
         latents: Of a run.
         options: ``queries`` and ``seed``.
-        distance: ``cosine`` or ``euclidean``.
 
     Returns:
         None where an image can have several labels, or there is no training image with a possible
@@ -101,7 +98,7 @@ def pictured_neighbours(
     near = {
         name: nearest(
             held.views[name].z[queries], held.z, TOP,
-            owner=owners[queries], owners=owners, distance=distance,
+            owner=owners[queries], owners=owners,
         )
         for name in views
     }  # fmt: skip

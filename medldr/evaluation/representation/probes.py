@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,72 +12,22 @@ from numpy.typing import NDArray
 from medldr.evaluation.intervals.bootstrap import Units
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import class_counts
-from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.folds import folds_apart, predict_apart
+from medldr.evaluation.representation.frame import Line, where
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.probed_images import in_order, sampled
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metrics import metric_facts
 
 METRIC = metric_facts("balanced_accuracy")
+CLASS, DOMAIN = "class", "domain"
 LABELS = "labels"
 """In place of a view: the domain as predicted from the class of an image, without its latents."""
 PAIRS = ((RESTORED, DEGRADED), (ORIGINAL, DEGRADED), (RESTORED, ORIGINAL))
 """Views that are compared: the first minus the second."""
 NOT_FINITE = "the latents are not all finite numbers"
-
-
-@dataclass(frozen=True)
-class Probed:
-    """How well a linear probe predicts the class or the domain of images from their latents.
-
-    Attributes:
-        names: The classes or domains that are predicted.
-        left_out: Classes or domains with too few groups to be tested apart from training.
-        images: Images whose class or domain is predicted.
-        groups: Groups that they are of; None where the data name no groups.
-        training: How many of the images the network was trained on.
-        folds: Parts that the images are cut into, with groups in one part each.
-        accuracy: Balanced accuracy by view; also of `LABELS`, where domains are predicted and
-            images have one label each.
-        differences: Paired differences of balanced accuracy, (one, other): one minus other.
-        unfinished: Fits that did not converge.
-        reason: Why there is no prediction; else empty.
-        measured: The same with all draws, for comparisons of runs.
-        key: Equal where two runs were probed on the same images.
-    """
-
-    names: tuple[str, ...] = ()
-    left_out: tuple[str, ...] = ()
-    images: int = 0
-    groups: int | None = None
-    training: int = 0
-    folds: int = 0
-    accuracy: Mapping[str, Estimate] = field(default_factory=dict)
-    differences: Mapping[tuple[str, str], Estimate] = field(default_factory=dict)
-    unfinished: int = 0
-    reason: str = ""
-    measured: Mapping[str, Drawn] = field(default_factory=dict, repr=False, compare=False)
-    key: int = 0
-
-    @property
-    def chance(self) -> float | None:
-        """Balanced accuracy of guessing, and of always naming the most frequent; None for none."""
-        return 1 / len(self.names) if self.names else None
-
-    def minus(self, other: Probed, view: str = ORIGINAL) -> Estimate:
-        """This run less another one, paired where both were probed on the same images.
-
-        The interval is of new images for these two networks, not of training them again.
-        """
-        if self.reason or other.reason:
-            return Estimate(reason=self.reason or other.reason)
-        if self.key != other.key:
-            return Estimate(reason="the runs were not probed on the same images")
-        if view not in self.measured or view not in other.measured:
-            return Estimate(reason=NOT_FINITE)
-        return self.measured[view].minus(other.measured[view], METRIC)
+OTHER_IMAGES = "the runs were not probed on the same images"
 
 
 @dataclass(frozen=True)
@@ -85,12 +35,34 @@ class Probes:
     """What linear probes predict from the latents of a run.
 
     Attributes:
-        of_class: The class of an image.
-        of_domain: Its domain.
+        frame: Balanced accuracy by ``target`` (`CLASS`, `DOMAIN`) and ``latents``, also of `LABELS`
+            where domains are predicted and images have one label each; lines with ``minus`` are
+            paired differences from these latents. ``chance`` is the accuracy of guessing, and of
+            always naming the most frequent. A target that is not predicted is one line that says
+            why.
+        drawn: Balanced accuracy with all draws, by target and latents, for comparisons of runs.
+        keys: By target, equal where two runs were probed on the same images.
+        notes: What was left out or did not converge, in words.
     """
 
-    of_class: Probed
-    of_domain: Probed
+    frame: list[Line]
+    drawn: Mapping[tuple[str, str], Drawn] = field(repr=False, compare=False)
+    keys: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    def minus(self, other: Probes, target: str, view: str = ORIGINAL) -> Estimate:
+        """This run less another one, paired where both were probed on the same images.
+
+        The interval is of new images for these two networks, not of training them again.
+        """
+        for one in (self, other):
+            if target not in one.keys:
+                return Estimate(reason=where(one.frame, target=target)[0]["held"].reason)
+        if self.keys[target] != other.keys[target]:
+            return Estimate(reason=OTHER_IMAGES)
+        if (target, view) not in self.drawn or (target, view) not in other.drawn:
+            return Estimate(reason=NOT_FINITE)
+        return self.drawn[target, view].minus(other.drawn[target, view], METRIC)
 
 
 def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.01) -> Probes:
@@ -116,6 +88,7 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
         labels alone tell, by the rule that is best on these very images, is given beside it.
 
     Example:
+        >>> from medldr.evaluation.representation.frame import number
         >>> from medldr.types import DataSpec
         >>> from medldr.folders.latents_record import View
         >>> rng, label = np.random.default_rng(0), np.arange(60) % 2
@@ -124,75 +97,106 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
         >>> empty = np.full(60, "")
         >>> run = Latents(spec, np.arange(60), np.full(60, "test"), empty, np.full(60, -1), label,
         ...               {"original": View(z, z[:, :2])}, {})
-        >>> found = probes(run, Options(draws=50))
-        >>> found.of_class.accuracy["original"].mean, found.of_domain.reason
+        >>> frame = probes(run, Options(draws=50)).frame
+        >>> number(frame, target="class").mean, number(frame, target="domain").reason
         (1.0, 'the data have no domains')
     """
     latents = sampled(in_order(latents), options)
+    every = [_Probed(latents, options, target, folds, c) for target in (CLASS, DOMAIN)]
     return Probes(
-        _probed(latents, options, "class", folds, c), _probed(latents, options, "domain", folds, c)
+        frame=[line for one in every for line in one.lines()],
+        drawn={(one.target, view): held for one in every for view, held in one.drawn.items()},
+        keys={one.target: one.key for one in every if not one.reason},
+        notes=tuple(note for one in every for note in one.notes),
     )
 
 
-def _probed(latents: Latents, options: Options, target: str, folds: int, c: float) -> Probed:
-    if target == "domain":
-        latents = latents.select(latents.domain != "")
-        known = tuple(d for d in latents.spec.domains if bool((latents.domain == d).any()))
-        truth = np.array([known.index(name) for name in latents.domain.tolist()], np.int64)
-        if not known:
-            return Probed(reason="the data have no domains")
-    elif latents.spec.multi_label:
-        return Probed(reason="images have several labels, not one class")
-    else:
-        known, truth = latents.spec.class_names, latents.label.astype(np.int64)
-    # What has a single group would be tested without being fitted, or fitted and never tested.
-    groups = [len(np.unique(latents.units[truth == k])) for k in range(len(known))]
-    kept = [k for k, number in enumerate(groups) if number >= 2]
-    left_out = tuple(known[k] for k, number in enumerate(groups) if number == 1)
-    if len(kept) < 2:
-        many = "classes" if target == "class" else "domains"
-        return Probed(left_out=left_out, reason=f"there are no two {many} with two groups each")
-    latents = latents.select(np.isin(truth, kept))
-    truth = np.searchsorted(kept, truth[np.isin(truth, kept)]).astype(np.int64)
-    unit = units_of(latents)
-    parts = folds_apart(truth, unit.number, folds, options.seed)
-    if not parts:
-        return Probed(left_out=left_out, reason="there are too few groups to test a probe on")
-    features: dict[str, Array] = {k: v.z.astype(np.float64) for k, v in latents.views.items()}
-    fitted = {
-        name: predict_apart(x, truth, parts, c)
-        for name, x in features.items()
-        if np.isfinite(x).all()
-    }
-    predictions = {name: predicted for name, (predicted, _) in fitted.items()}
-    names = list(features)
-    if target == "domain" and not latents.spec.multi_label:
-        names.append(LABELS)
-        predictions[LABELS] = from_labels(latents.label.astype(np.int64), truth)
-    measured = _measured(predictions, truth, unit, options, target)
-    missing = Estimate(reason=NOT_FINITE)
-    pairs = [*PAIRS, *((view, LABELS) for view in features)]
-    return Probed(
-        names=tuple(known[k] for k in kept),
-        left_out=left_out,
-        images=len(latents),
-        groups=unit.count if unit.grouped else None,
-        training=int((latents.split == "train").sum()),
-        folds=len(parts),
-        accuracy={
-            name: measured[name].estimate(METRIC) if name in measured else missing for name in names
-        },
-        differences={
-            (one, other): measured[one].minus(measured[other], METRIC)
-            if one in measured and other in measured
-            else missing
-            for one, other in pairs
-            if one in names and other in names
-        },
-        unfinished=sum(number for _, number in fitted.values()),
-        measured=measured,
-        key=_key(latents, unit, truth),
-    )
+class _Probed:
+    """One target, predicted from every kind of latents; ``reason`` says why it is not."""
+
+    def __init__(
+        self, latents: Latents, options: Options, target: str, folds: int, c: float
+    ) -> None:
+        self.target, self.drawn, self.notes = target, dict[str, Drawn](), list[str]()
+        self.chance: float | str = ""
+        self.latents, self.folds, self.key = latents.select(np.arange(0)), 0, 0
+        known, truth, self.reason = _asked(latents, target)
+        if self.reason:
+            return
+        if target == DOMAIN:
+            latents = latents.select(latents.domain != "")
+        # What has a single group would be tested without being fitted, or fitted and never tested.
+        groups = [len(np.unique(latents.units[truth == k])) for k in range(len(known))]
+        if 1 in groups:
+            names = ", ".join(name for name, n in zip(known, groups, strict=True) if n == 1)
+            self.notes.append(f"left out, with images of a single group: {names}")
+        kept = [k for k, number in enumerate(groups) if number >= 2]
+        if len(kept) < 2:
+            many = "classes" if target == CLASS else "domains"
+            self.reason = f"there are no two {many} with two groups each"
+            return
+        latents = latents.select(np.isin(truth, kept))
+        truth = np.searchsorted(kept, truth[np.isin(truth, kept)]).astype(np.int64)
+        unit = units_of(latents)
+        parts = folds_apart(truth, unit.number, folds, options.seed)
+        if not parts:
+            self.reason = "there are too few groups to test a probe on"
+            return
+        self.latents, self.folds, self.chance = latents, len(parts), 1 / len(kept)
+        self.key = _key(latents, unit, truth)
+        finite = {k: v.z.astype(np.float64) for k, v in latents.views.items()
+                  if np.isfinite(v.z).all()}  # fmt: skip
+        fitted = {name: predict_apart(z, truth, parts, c) for name, z in finite.items()}
+        predictions = {name: predicted for name, (predicted, _) in fitted.items()}
+        if self._with_labels:
+            predictions[LABELS] = from_labels(latents.label.astype(np.int64), truth)
+        self.drawn = _measured(predictions, truth, unit, options, target)
+        if unfinished := sum(number for _, number in fitted.values()):
+            self.notes.append(
+                f"{unfinished} fits for the {target} did not converge; their numbers may be a "
+                "little too low"
+            )
+
+    @property
+    def _with_labels(self) -> bool:
+        return self.target == DOMAIN and not self.latents.spec.multi_label
+
+    def lines(self) -> Iterator[Line]:
+        names = ["", *self.latents.views, *([LABELS] if self._with_labels else [])]
+        pairs = [*PAIRS, *((view, LABELS) for view in self.latents.views)]
+        if self.reason:
+            numbers = {("", ""): Estimate(reason=self.reason)}
+        else:
+            numbers = {(view, ""): self._held(view) for view in names[1:]}
+            numbers |= {pair: self._held(*pair) for pair in pairs if {*pair} <= {*names}}
+        unit = units_of(self.latents)
+        for (one, other), held in numbers.items():
+            yield {
+                "target": self.target, "latents": one, "minus": other, "held": held,
+                "chance": self.chance, "folds": self.folds, "images": len(self.latents),
+                "training_images": int((self.latents.split == "train").sum()),
+                "groups": unit.count if unit.grouped else "",
+            }  # fmt: skip
+
+    def _held(self, one: str, other: str = "") -> Estimate:
+        if one not in self.drawn or (other and other not in self.drawn):
+            return Estimate(reason=NOT_FINITE)
+        if other:
+            return self.drawn[one].minus(self.drawn[other], METRIC)
+        return self.drawn[one].estimate(METRIC)
+
+
+def _asked(latents: Latents, target: str) -> tuple[tuple[str, ...], NDArray[np.int64], str]:
+    """What is told apart, the number of it for each image, and why it is not asked."""
+    nothing = (), np.empty(0, np.int64)
+    if target == DOMAIN:
+        named = latents.domain[latents.domain != ""]
+        known = tuple(d for d in latents.spec.domains if bool((named == d).any()))
+        truth = np.array([known.index(name) for name in named.tolist()], np.int64)
+        return known, truth, "" if known else "the data have no domains"
+    if latents.spec.multi_label:
+        return *nothing, "images have several labels, not one class"
+    return latents.spec.class_names, latents.label.astype(np.int64), ""
 
 
 def _key(latents: Latents, unit: Units, truth: NDArray[np.int64]) -> int:

@@ -10,7 +10,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.moved import Moved, moved
+from medldr.evaluation.representation.frame import Line
+from medldr.evaluation.representation.moved import moved
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import balanced_order, finite, no_map, t_sne
 from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
@@ -65,6 +66,14 @@ class Scene:
     query: Array
     moved: Mapping[str, Array]
 
+    def points(self, by: str) -> Iterator[Line]:
+        """Where each image is, by the kind of its latents; training images by ``by``, too."""
+        for name, (x, y) in zip(self.kind.tolist(), self.background.tolist(), strict=True):
+            yield {"latents": "training", by: name, "x": round(x, 4), "y": round(y, 4)}
+        for view, at in {"query": self.query, **self.moved}.items():
+            for x, y in at.tolist():
+                yield {"latents": view, "x": round(x, 4), "y": round(y, 4)}
+
 
 @dataclass(frozen=True)
 class Queries:
@@ -79,7 +88,7 @@ class Queries:
         class_name: That class.
         perplexity: Of the map behind `batch` and `inserted`, and of that behind `one_class`.
         left_out: Training images whose latents are not finite.
-        moved: How far degraded and restored latents are from the originals, by name.
+        moved: How far degraded and restored latents are from the originals, a line per number.
         reason: Why there is no map; else empty.
     """
 
@@ -90,8 +99,18 @@ class Queries:
     class_name: str
     perplexity: tuple[float | None, float | None]
     left_out: int
-    moved: Mapping[str, Moved]
+    moved: Sequence[Line]
     reason: str = ""
+
+    def points(self) -> list[Line]:
+        """The points of all panels, without names."""
+        panels = {"batch": self.batch, "inserted": self.inserted, "one class": self.one_class}
+        return [
+            {"kind": "point", "panel": panel, **point}
+            for panel, scene in panels.items()
+            if scene is not None
+            for point in scene.points("domain" if panel == "one class" else "class")
+        ]
 
 
 def chosen_queries(latents: Latents, options: Options) -> Positions:
@@ -141,7 +160,7 @@ def queries(
         return None
     rows = _training(latents)
     left_out = int((latents.split == "train").sum()) - len(rows)
-    numbers = {name: moved(latents, name, options) for name in names}
+    numbers = [line for name in names for line in moved(latents, name, options)]
     reason = no_map(latents.z[rows])
     if reason:
         return Queries(None, None, 0, None, "", (None, None), left_out, numbers, reason)

@@ -15,24 +15,20 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
-from medldr.evaluation.representation.nearest import Distance
-from medldr.evaluation.representation.neighbourhoods import KINDS, Neighbourhoods, neighbourhoods
+from medldr.evaluation.representation.frame import RECOVERED, Line
+from medldr.evaluation.representation.neighbourhoods import KINDS, Neighbourhoods
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
 from medldr.metric import Metric
-
-Weights: TypeAlias = Literal["cells", "classes", "images"]
 
 ALL: Final = "all"
 ROBUSTNESS: Final = Metric(
@@ -47,105 +43,60 @@ _CLASS_ALONE: Final = [KINDS.index("class"), KINDS.index("unseen")]
 _DOMAIN_ALONE: Final = KINDS.index("domain")
 
 
-@dataclass(frozen=True)
-class Index:
-    """The robustness index of one part of the queries.
-
-    Attributes:
-        n: Queries that count.
-        chance: The index if neighbours were drawn at random.
-        views: The index by kind of latents.
-        recovered: Restored minus degraded, of the same queries; None where there are none.
-    """
-
-    n: int
-    chance: float
-    views: Mapping[str, Estimate]
-    recovered: Estimate | None
-
-
-@dataclass(frozen=True)
-class Robustness:
-    """Whether near latents of a run share their class or their domain.
-
-    Attributes:
-        k: Neighbours of each query.
-        parts: By name: ``all`` queries, and ``training``, ``seen`` and ``unseen`` as far as any
-            count.
-    """
-
-    k: int
-    parts: Mapping[str, Index]
-
-
-def robustness(
-    latents: Latents,
-    options: Options,
-    *,
-    k: int | None = None,
-    weights: Weights = "cells",
-    distance: Distance = "cosine",
-    near: Neighbourhoods | None = None,
-) -> Robustness | None:
+def robustness(near: Neighbourhoods, options: Options) -> list[Line]:
     """The robustness index with its 95% interval, and what it would be at random.
 
     Queries that cannot have both kinds of neighbours do not count: those whose class is in one
     domain alone, or whose domain has one class alone.
 
     Args:
-        latents: Of a run.
-        options: ``neighbours`` of each of at most ``items`` queries; ``draws`` for intervals.
-        k: Neighbours of each query; None: those of the options.
-        weights: What weighs alike: each pair of class and domain (``cells``), each class, or each
-            of the ``images``, as where the data are balanced by design.
-        distance: ``cosine`` or ``euclidean``.
-        near: What `neighbourhoods` has found with the same settings, which saves a second search.
+        near: What lies near each query.
+        options: How many neighbours there are, and ``draws`` for intervals.
 
     Returns:
-        None without several domains and classes, or where an image can have several labels.
+        By part of the ``queries`` (`ALL`, and ``training``, ``seen`` and ``unseen`` as far as any
+        count) and kind of ``latents``; with restored latents, also restored minus degraded
+        (`RECOVERED`). Nothing without several domains and classes.
     """
-    count = options.neighbours if k is None else k
-    asked = replace(options, neighbours=count)
-    near = near or neighbourhoods(latents, asked, distance=distance)
-    if near is None:
-        return None
     judged = (near.chance[:, _CLASS_ALONE].sum(axis=1) > 0) & (near.chance[:, _DOMAIN_ALONE] > 0)
     masks = {ALL: judged} | {name: judged & mask for name, mask in near.parts().items()}
-    parts = {
-        name: _index(near, np.flatnonzero(mask), weights, options)
+    return [
+        line
         for name, mask in masks.items()
         if mask.any()
-    }
-    return Robustness(count, parts) if parts else None
+        for line in _index(near, name, np.flatnonzero(mask), options)
+    ]
 
 
 def _index(
-    near: Neighbourhoods, rows: NDArray[np.int64], weights: Weights, options: Options
-) -> Index:
+    near: Neighbourhoods, queries: str, rows: NDArray[np.int64], options: Options
+) -> Iterator[Line]:
     asked = near.queries.select(rows)
-    weight = _weights(asked, weights)
-    counts = {view: found[rows] for view, found in near.found.items()}
+    weight = _weights(asked)
     unit = units_of(asked)
-    sums = _sums(counts, weight).by_group(unit.number, unit.count)
+    sums = _sums({view: found[rows] for view, found in near.found.items()}, weight)
+    drawn = in_draws({"": sums.by_group(unit.number, unit.count)}, unit, options, "")
     held = {
         view: Drawn(*pair, sample_of(unit), NONE_COUNTED if np.isnan(pair[0]) else "")
-        for view, pair in in_draws({"": sums}, unit, options, "").items()
+        for view, pair in drawn.items()
     }
-    return Index(
-        n=len(rows),
-        chance=_sums({"": near.chance[rows]}, weight).value()[""],
-        views={view: measured.estimate(ROBUSTNESS) for view, measured in held.items()},
-        recovered=held[RESTORED].minus(held[DEGRADED], ROBUSTNESS)
-        if {DEGRADED, RESTORED} <= held.keys()
-        else None,
-    )
+    chance: float | None = _sums({"": near.chance[rows]}, weight).value()[""]
+    found = {view: (chance, one.estimate(ROBUSTNESS)) for view, one in held.items()}
+    if {DEGRADED, RESTORED} <= held.keys():
+        found[RECOVERED] = (None, held[RESTORED].minus(held[DEGRADED], ROBUSTNESS))
+    for view, (level, one) in found.items():
+        yield {
+            "queries": queries, "latents": view, "k": options.neighbours, "n": len(rows),
+            "at_random": level, "held": one,
+        }  # fmt: skip
 
 
-def _weights(asked: Latents, kind: Weights) -> Array:
-    """Weight of each query: one over the number of queries that it shares its weight with."""
+def _weights(asked: Latents) -> Array:
+    """Weight of each query: one over the number of queries of its class in its domain."""
     facts = [np.unique(column, return_inverse=True)[1] for column in (asked.label, asked.domain)]
-    shared = np.stack(facts[: {"images": 0, "classes": 1, "cells": 2}[kind]] or [0 * facts[0]])
-    _, place, sizes = np.unique(shared, axis=1, return_inverse=True, return_counts=True)
+    _, place, sizes = np.unique(
+        np.stack(facts), axis=1, return_inverse=True, return_counts=True
+    )  # fmt: skip
     out: Array = 1 / sizes[place.ravel()]
     return out
 

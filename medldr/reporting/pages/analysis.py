@@ -1,33 +1,42 @@
-"""The page of `medldr analyze`: what the latents of runs show, topic by topic."""
+"""The page of `medldr analyze`: what the latents of runs show, question by question."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Final
 
-from numpy.typing import NDArray
-
-from medldr.evaluation.representation.measured import Measured
-from medldr.folders.latents_record import ORIGINAL
+from medldr.reporting.assembly import assemble
 from medldr.reporting.document import Bullets, Document, Section
 from medldr.reporting.prose import section
-from medldr.reporting.sections.analysis.centres import centres_lines, centres_section
-from medldr.reporting.sections.analysis.geometry import geometry_lines, geometry_section
-from medldr.reporting.sections.analysis.maps import maps_lines, maps_section
-from medldr.reporting.sections.analysis.neighbours import neighbours_lines, neighbours_section
-from medldr.reporting.sections.analysis.operators import operators_lines, operators_section
-from medldr.reporting.sections.analysis.pictures import pictures_section
-from medldr.reporting.sections.analysis.probes import probes_lines, probes_section
-from medldr.reporting.sections.analysis.queries import queries_lines, queries_section
-from medldr.reporting.sections.analysis.robustness import robustness_lines, robustness_section
-from medldr.reporting.sections.analysis.verdict import verdict
+from medldr.reporting.sections.analysis.answers import answers, verdict
+from medldr.reporting.sections.analysis.frames import Runs, csv_lines, of_runs
+from medldr.reporting.sections.analysis.gains import gains_answers
+from medldr.reporting.sections.analysis.sweeps import Sweeps
+from medldr.reporting.sections.analysis.topics import (
+    Pictures,
+    centres_section,
+    geometry_section,
+    maps_section,
+    neighbours_section,
+    operators_section,
+    pictures_section,
+    probes_section,
+    queries_section,
+    robustness_section,
+)
 from medldr.reporting.sections.rows import grouped
 from medldr.reporting.table import Cell, Row, Table
 
 Lines = Sequence[Mapping[str, object]]
-Pictures = Mapping[str, Callable[[int], NDArray[Any]]]
-T = TypeVar("T")
+TOPICS: Final[Mapping[str, Callable[[Runs], Section | None]]] = {
+    "operators": operators_section, "probes": probes_section, "neighbours": neighbours_section,
+    "robustness": robustness_section, "centres": centres_section, "queries": queries_section,
+}  # fmt: skip
+"""The questions below the first one, each with its csv file."""
+QUERY_COLUMNS: Final = ("kind", "latents", "metric", "value", "low", "high", "images", "reason",
+                        "panel", "class", "domain", "x", "y")  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,20 +66,17 @@ class Analysis:
         runs: By heading, the reference first.
         facts: Of each of these runs.
         pictures: By heading, what gives the image of a row; without the runs that have none.
-        sweeps: Sections of sweeps, with the lines of their csv files.
-        notes: What to know about the page, in words.
+        sweeps: What sweep folders show.
+        left_out: What the page is not of, in words: other columns of a sweep, further methods.
+        notes: What else to know about the page, in words.
     """
 
-    runs: Mapping[str, Measured]
+    runs: Runs
     facts: Mapping[str, RunFacts]
-    pictures: Pictures
-    sweeps: Sequence[tuple[Section, Lines]]
-    notes: Sequence[str]
-
-    def of(self, topic: Callable[[Measured], T | None]) -> dict[str, T]:
-        """One topic of every run that has it."""
-        found = {heading: topic(measured) for heading, measured in self.runs.items()}
-        return {heading: one for heading, one in found.items() if one is not None}
+    pictures: Pictures = field(default_factory=dict)
+    sweeps: Sweeps = field(default_factory=Sweeps)
+    left_out: Sequence[str] = ()
+    notes: Sequence[str] = ()
 
     @property
     def alike(self) -> list[list[str]]:
@@ -80,58 +86,69 @@ class Analysis:
 
 
 def analysis_page(found: Analysis) -> tuple[Document, dict[str, Lines]]:
-    """The page, and the lines of a csv file for each section that has numbers."""
-    made = list(_topics(found)) if found.runs else []
-    made += found.sweeps
-    lines = {shown.anchor: each for shown, each in made if shown is not None and each}
-    shown = [
-        section("analysis", "result", conclusions(found)),
-        section("analysis", "notes", Bullets(found.notes)),
-        *(one for one, _ in made),
-        section("analysis", "runs", _runs(found)),
-    ]
+    """The page, and the lines of a csv file for each topic that has numbers."""
+    runs = found.runs
+    data = {run: facts.data for run, facts in found.facts.items()}
+    made = {name: partial(make, runs) for name, make in TOPICS.items()}
+    sections = assemble("analysis", [
+        ("geometry", lambda: geometry_section(runs)),
+        ("result", lambda: _result(found)),
+        *((name, made[name]) for name in ("operators", "probes", "neighbours")),
+        ("pictures", lambda: pictures_section(runs, found.pictures)),
+        *((name, made[name]) for name in ("robustness", "centres")),
+        ("maps", lambda: maps_section(runs, data)),
+        ("queries", made["queries"]),
+        *found.sweeps.sections(),
+        ("notes", lambda: section("analysis", "notes", Bullets(found.notes))),
+        ("runs", lambda: section("analysis", "runs", _runs(found))),
+    ])  # fmt: skip
     document = Document(
-        _title(found),
-        "medldr · analysis of latents" if found.runs else "medldr · analysis of sweeps",
-        _size(found),
-        (),
-        [one for one in shown if one is not None],
-    )
-    return document, lines
+        _title(found), "medldr · analysis of latents", _size(found), (), sections,
+        verdict(runs, found.alike, _caveats(found)),
+    )  # fmt: skip
+    return document, _lines(found)
 
 
-def conclusions(found: Analysis) -> Bullets:
-    """What the page shows, in a few sentences."""
-    pairs = {}
-    for heading, one in found.of(lambda run: run.geometry).items():
-        pairs[heading] = (one.main.closeness.alignment, one.main.uniformity)
-    probed, judged = found.of(lambda run: run.probes), found.of(lambda run: run.classified)
-    return verdict(probed, judged, pairs, found.alike)
+def on_terminal(page: Document) -> Document:
+    """The verdict of a page and its first table, as a command prints them."""
+    first = page.section("geometry")
+    tables = [] if first is None else [replace(table, notes=[]) for table in first.tables]
+    return replace(page, title="", sections=[Section("geometry", "", "", [*tables])])
 
 
-def _topics(found: Analysis) -> Iterator[tuple[Section | None, Lines]]:
-    geometry, judged = found.of(lambda run: run.geometry), found.of(lambda run: run.classified)
-    yield geometry_section(geometry, found.alike), geometry_lines(geometry)
-    yield operators_section(judged), operators_lines(judged)
-    probed = found.of(lambda run: run.probes)
-    yield probes_section(probed), probes_lines(probed)
-    near = found.of(lambda run: run.neighbours)
-    yield neighbours_section(near), neighbours_lines(near)
-    yield pictures_section(found.of(lambda run: run.pictured), found.pictures), ()
-    follows = found.of(lambda run: run.robustness)
-    yield robustness_section(follows), robustness_lines(follows)
-    apart = found.of(lambda run: run.centres)
-    yield centres_section(apart), centres_lines(apart)
-    drawn = found.of(lambda run: run.maps)
-    data = {heading: facts.data for heading, facts in found.facts.items()}
-    yield maps_section(drawn, data), maps_lines(drawn)
-    asked = found.of(lambda run: run.queries)
-    yield queries_section(asked), queries_lines(asked)
+def _lines(found: Analysis) -> dict[str, Lines]:
+    runs = found.runs
+    lines = {
+        topic: csv_lines(of_runs(runs, topic), seeds=topic == "geometry")
+        for topic in ("geometry", *TOPICS)
+    }
+    points = [{"run": run, **point} for run, held in runs.items() if held.queries is not None
+              for point in held.queries.points()]  # fmt: skip
+    empty = dict.fromkeys(("run", *QUERY_COLUMNS), "")
+    lines["queries"] = [{**empty, **line} for line in (*lines["queries"], *points)]
+    lines["maps"] = [{"run": run, **x} for run, held in runs.items() for x in held.maps.points()]
+    return {name: each for name, each in {**lines, **found.sweeps.lines()}.items() if each}
+
+
+def _result(found: Analysis) -> Section | None:
+    said = [text for text in answers(found.runs, found.alike) if text]
+    said += gains_answers(found.sweeps.gains)
+    return section("analysis", "result", Bullets(said, "verdict"))
+
+
+def _caveats(found: Analysis) -> list[str]:
+    """What must not be missed: what is not on the page, and what does not compare."""
+    said = list(found.left_out)
+    if len(found.alike) > 1:
+        with_others = "; ".join(" with ".join(names) for names in found.alike if len(names) > 1)
+        said.append(
+            "Runs on different data sets, or with different domains held out, do not compare."
+            + (f" Those that do: {with_others}." if with_others else "")
+        )
+    return said
 
 
 def _title(found: Analysis) -> str:
-    if not found.runs:
-        return "Where methods help, and at what cost"
     names = list(found.runs)
     shown = " and ".join(names) if len(names) < 3 else f"{names[0]} and {len(names) - 1} others"
     data = dict.fromkeys(facts.data for facts in found.facts.values())
@@ -143,19 +160,12 @@ def _size(found: Analysis) -> str:
     return f"held out: {'; '.join(held)}" if held else ""
 
 
-def _runs(found: Analysis) -> Table | None:
-    if not found.facts:
-        return None
+def _runs(found: Analysis) -> Table:
     columns = ["Run", "Data", "Held out", "Seeds", "Images", "Latents", "Folder"]
     table = Table("Runs of this page", columns, texts=(1, 2, 3, 5, 6), intervals=False)
     for heading, facts in found.facts.items():
-        views = "z" if _plain(found.runs[heading]) else "z, z_d, z_r"
+        views = "z, z_d, z_r" if found.runs[heading].moves else "z"
         seeds = ", ".join(map(str, facts.seeds))
         words = (facts.data, facts.held_out or "–", seeds, facts.images, views, facts.folder)
         table.rows.append(Row(heading, [Cell(word) for word in words]))
     return table
-
-
-def _plain(run: Measured) -> bool:
-    judged = run.classified
-    return judged is None or set(judged.last.views) == {ORIGINAL}

@@ -8,7 +8,8 @@ import pytest
 from scipy.stats import t
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
-from medldr.evaluation.representation.centres import centres
+from medldr.evaluation.representation.centres import NEAREST, OF_SEEN, OVERALL, PAIR, centres
+from medldr.evaluation.representation.frame import number, where
 from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
@@ -45,22 +46,23 @@ def by_hand(latents, copies=None):
     return out
 
 
+def pairs(frame):
+    return {(x["domain"], x["other_domain"]): x["held"] for x in where(frame, of=PAIR)}
+
+
 @pytest.mark.parametrize("per_group", [0, 3])
 def test_distances_are_those_of_loops_over_pairs_of_images(synthetic_latents, per_group):
     latents = synthetic_latents(n=60, dim=4, per_group=per_group)
     found = centres(latents, OPTIONS)
     expected = by_hand(latents)
-    got = {pair: e.mean for pair, e in found.pairs.items()}
+    got = {pair: held.mean for pair, held in pairs(found).items()}
     assert got == pytest.approx(expected, rel=1e-9)
-    assert found.domains == ("a", "b", "c")
-    assert found.unseen == {"c"}
-    assert found.n == {name: int((latents.domain == name).sum()) for name in "abc"}
-    assert found.mean.mean == pytest.approx(np.mean(list(expected.values())))
-    assert found.seen.mean == pytest.approx(expected["a", "b"])
-    near, distance = found.nearest["c"]
-    assert (near, distance) == (
-        min("ab", key=lambda name: expected[name, "c"]), found.pairs[near, "c"]
-    )  # fmt: skip
+    assert {x["unseen"] for x in found if x["of"] == PAIR} == {(), ("c",)}
+    assert number(found, of=OVERALL).mean == pytest.approx(np.mean(list(expected.values())))
+    assert number(found, of=OF_SEEN).mean == pytest.approx(expected["a", "b"])
+    (line,) = where(found, of=NEAREST)
+    assert line["domain"] == min("ab", key=lambda name: expected[name, "c"])
+    assert line["held"] == pairs(found)[line["domain"], "c"]
 
 
 def test_without_groups_it_is_the_textbook_correction(synthetic_latents):
@@ -70,21 +72,21 @@ def test_without_groups_it_is_the_textbook_correction(synthetic_latents):
     squared = ((z[0].mean(axis=0) - z[1].mean(axis=0)) ** 2).sum()
     squared -= sum(v / len(part) for v, part in zip(variances, z, strict=True))
     found = centres(latents, OPTIONS)
-    assert found.pairs["a", "b"].mean == pytest.approx(squared / np.mean(variances))
-    assert found.nearest == {}
+    assert pairs(found)["a", "b"].mean == pytest.approx(squared / np.mean(variances))
+    assert where(found, of=NEAREST) == []
 
 
 def test_patients_of_two_domains_are_not_compared_with_themselves(synthetic_latents):
     latents = synthetic_latents(n=60, dim=3, per_group=0)
     latents = replace(latents, group=np.arange(60) % 20)  # a patient has images of all domains
-    got = {pair: e.mean for pair, e in centres(latents, OPTIONS).pairs.items()}
+    got = {pair: held.mean for pair, held in pairs(centres(latents, OPTIONS)).items()}
     assert got == pytest.approx(by_hand(latents), rel=1e-9)
 
 
 def test_an_interval_is_of_drawn_groups_without_pairs_of_copies(synthetic_latents):
     latents = synthetic_latents(n=36, dim=3, classes=2, domains=("a", "b"), unseen=(), per_group=2)
     options = Options(draws=25)
-    found = centres(latents, options).pairs["a", "b"]
+    found = pairs(centres(latents, options))["a", "b"]
     unit = np.unique(latents.units, return_inverse=True)[1]
     groups = unit.max() + 1
     draws = [
@@ -103,8 +105,8 @@ def test_scale_turn_and_place_of_latents_do_not_matter(synthetic_latents):
     z = (100 + 7 * latents.z.astype(float) @ turn).astype(np.float32)
     moved = replace(latents, views={"original": View(z, z)})
     expected, got = centres(latents, OPTIONS), centres(moved, OPTIONS)
-    for pair, estimate in expected.pairs.items():
-        assert got.pairs[pair].mean == pytest.approx(estimate.mean, abs=1e-4)
+    for one, other in zip(expected, got, strict=True):
+        assert other["held"].mean == pytest.approx(one["held"].mean, abs=1e-4)
 
 
 def test_domains_that_do_not_differ_are_0_apart_on_average(synthetic_latents):
@@ -112,7 +114,7 @@ def test_domains_that_do_not_differ_are_0_apart_on_average(synthetic_latents):
         centres(synthetic_latents(n=60, shift=0.0, seed=seed, per_group=0), Options(draws=2))
         for seed in range(40)
     ]
-    values = np.array([each.mean.mean for each in found])
+    values = np.array([number(each, of=OVERALL).mean for each in found])
     assert abs(values.mean()) < 3 * values.std() / 40**0.5
     assert (values < 0).any()
 
@@ -127,7 +129,7 @@ def test_intervals_hold_the_distance_of_the_populations(synthetic_latents):
         z = rng.normal(size=(120, 3)) + (base.domain == "b")[:, None] * shift
         z = z.astype(np.float32)
         found = centres(replace(base, views={"original": View(z, z)}), Options(draws=150))
-        interval = found.pairs["a", "b"]
+        interval = pairs(found)["a", "b"]
         held += interval.low <= 0.64 / 3 <= interval.high
     assert held >= 51  # 57 are expected, and 50 or fewer would be seen once in 200 times
 
@@ -146,13 +148,13 @@ def test_where_it_makes_no_sense_there_is_nothing(synthetic_latents):
         replace(latents, views={"original": View(hollow, hollow)}),
         replace(latents, group=np.zeros(40, dtype=np.int64)),
     ):
-        assert centres(made, OPTIONS) is None
+        assert centres(made, OPTIONS) == []
 
 
 def test_images_that_are_one_point_in_each_domain_have_no_unit(synthetic_latents):
     latents = synthetic_latents(n=40)
     z = np.repeat((latents.domain == "a")[:, None], 8, axis=1).astype(np.float32) / 3
-    assert centres(replace(latents, views={"original": View(z, z)}), OPTIONS) is None
+    assert centres(replace(latents, views={"original": View(z, z)}), OPTIONS) == []
 
 
 def test_a_pair_without_a_shared_class_says_so(synthetic_latents):
@@ -163,9 +165,8 @@ def test_a_pair_without_a_shared_class_says_so(synthetic_latents):
     latents = latents.select(keep)
     latents.views["original"].z[0] = np.nan
     found = centres(latents, OPTIONS)
-    assert found.pairs["a", "b"].mean is None
-    assert "no class" in found.pairs["a", "b"].reason
-    assert found.seen.mean is None
-    shown = [found.pairs["a", "c"].mean, found.pairs["b", "c"].mean]
-    assert found.mean.mean == pytest.approx(np.mean(shown))
-    assert sum(found.n.values()) == len(latents) - 1
+    assert pairs(found)["a", "b"].mean is None
+    assert "no class" in pairs(found)["a", "b"].reason
+    assert number(found, of=OF_SEEN).mean is None
+    shown = [pairs(found)["a", "c"].mean, pairs(found)["b", "c"].mean]
+    assert number(found, of=OVERALL).mean == pytest.approx(np.mean(shown))

@@ -8,8 +8,8 @@ import pytest
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation import drawn, pair_scores, sphere
-from medldr.evaluation.representation.geometry import geometry
-from medldr.evaluation.representation.geometry_over_seeds import mean_of, mean_over_seeds
+from medldr.evaluation.representation.frame import number, where
+from medldr.evaluation.representation.geometry import geometry, mean_of, mean_over_seeds
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pair_scores import PairScores
 from medldr.evaluation.representation.sphere import alignment, uniformity
@@ -111,38 +111,39 @@ def test_every_draw_is_that_of_explicit_copies(
 def test_numbers_are_those_of_the_whole_set(synthetic_latents, weighting):
     latents = synthetic_latents(n=120, classes=4, domains=tuple("abcd"), unseen=("c", "d"))
     found = geometry(latents, replace(FEW, class_weights=weighting))
-    assert list(found.parts) == ["train", "test", "all"]
     masks = {"train": latents.split == "train", "test": latents.split == "test",
              "all": np.ones(120, bool)}  # fmt: skip
-    for name, mask in masks.items():
-        assert list(found.parts[name]) == ["original", "degraded", "restored"]
-        for view, part in found.parts[name].items():
-            z, label = latents.views[view].z, latents.label
-            close = part.closeness
-            assert (close.n, part.of) == (mask.sum(), mask.sum())
-            score = alignment(z[mask], label[mask], weighting=weighting).mean
-            assert close.alignment.mean == pytest.approx(score, abs=1e-12)
-            assert part.uniformity.mean == pytest.approx(uniformity(z[mask]).mean, abs=1e-12)
-            for one in (close.alignment, part.uniformity, close.apart):
-                assert one.low < one.mean < one.high
-            for domain, held in part.domains.items():
-                rows = mask & (latents.domain == domain)
-                score = alignment(z[rows], label[rows], weighting=weighting).mean
-                assert held.alignment.mean == pytest.approx(score, abs=1e-12)
-                assert held.uniformity.mean == pytest.approx(uniformity(z[rows]).mean, abs=1e-12)
-                assert (held.n, held.seen) == (rows.sum(), domain in "ab")
-            for k, held in enumerate(part.classes.values()):
-                rows = mask & (label == k)
-                score = alignment(z[rows], label[rows]).mean
-                assert held.alignment.mean == pytest.approx(score, abs=1e-12)
-                assert held.n == rows.sum()
+    sets = {("all", ""): np.ones(120, bool)}
+    sets |= {("domain", name): latents.domain == name for name in "abcd"}
+    sets |= {("class", f"class {k}"): latents.label == k for k in range(4)}
+    for (images, mask), view in product(masks.items(), latents.views):
+        part = where(found, images=images, latents=view)
+        z, label = latents.views[view].z, latents.label
+        here = {key: rows & mask for key, rows in sets.items() if (rows & mask).any()}
+        for (kind, name), rows in here.items():
+            held = where(part, of=kind, name=name)
+            assert {line["n"] for line in held} == {rows.sum()}
+            score = alignment(z[rows], label[rows], weighting=weighting).mean
+            assert number(held, measure="alignment").mean == pytest.approx(score, abs=1e-12)
+            if kind != "class":
+                score = uniformity(z[rows]).mean
+                assert number(held, measure="uniformity").mean == pytest.approx(score, abs=1e-12)
+        for line in where(part, of="all"):
+            assert line["held"].low < line["held"].mean < line["held"].high
     seen = np.isin(latents.domain, ["a", "b"])
-    for kind, rows in ((True, seen), (False, ~seen)):
-        held = found.parts["all"]["original"].together[kind]
-        assert held.uniformity.mean == pytest.approx(uniformity(latents.z[rows]).mean, abs=1e-12)
-    assert found.parts["test"]["original"].unseen
-    assert not found.parts["all"]["original"].unseen
-    assert found.main is found.parts["test"]["original"]
+    together = where(found, images="all", latents="original", of="domains", measure="uniformity")
+    for line, rows in zip(together, (seen, ~seen), strict=True):
+        assert line["held"].mean == pytest.approx(uniformity(latents.z[rows]).mean, abs=1e-12)
+    assert [line["name"] for line in together] == ["seen", "unseen"]
+
+
+def whole(found, images="all", view="original"):
+    """The numbers of all of some images, by their name."""
+    lines = where(found, images=images, latents=view, of="all")
+    return {line["measure"]: line["held"] for line in lines}
+
+
+WITHIN, ACROSS = "alignment_within_domains", "alignment_between_domains"
 
 
 def test_the_difference_is_the_squared_distance_of_centres(synthetic_latents):
@@ -153,22 +154,22 @@ def test_the_difference_is_the_squared_distance_of_centres(synthetic_latents):
     around = rng.normal(size=(400, 8)) * np.where(domain == "a", 0.05, 0.5)[:, None]
     z = (np.eye(8)[0] * 5 + around).astype(np.float32)
     latents = replace(latents, domain=domain, views={"original": View(z, z[:, :1])})
-    found = geometry(latents, FEW).parts["all"]["original"].closeness
+    found = whole(geometry(latents, FEW))
     one, two = (unit_of(z[domain == name]) for name in "ab")
     # Without the part of the distance that comes from few images.
     noise = sum(part.var(axis=0, ddof=1).sum() / len(part) for part in (one, two))
     expected = ((one.mean(axis=0) - two.mean(axis=0)) ** 2).sum() - noise
-    assert found.apart.mean == pytest.approx(expected, abs=1e-12)
-    assert abs(found.apart.mean) < 0.1 * found.across.mean
+    assert found["alignment_difference"].mean == pytest.approx(expected, abs=1e-12)
+    assert abs(found["alignment_difference"].mean) < 0.1 * found[ACROSS].mean
 
 
 def test_the_difference_grows_with_the_distance_of_domains(synthetic_latents):
     near, far = (
-        geometry(synthetic_latents(n=300, shift=shift), FEW).parts["all"]["original"].closeness
+        whole(geometry(synthetic_latents(n=300, shift=shift), FEW))["alignment_difference"]
         for shift in (0.0, 2.0)
     )
-    assert abs(near.apart.mean) < 0.05
-    assert far.apart.low > 0.1
+    assert abs(near.mean) < 0.05
+    assert far.low > 0.1
 
 
 @pytest.mark.slow
@@ -195,10 +196,10 @@ def test_intervals_cover_new_patients(synthetic_latents):
 
 def test_large_sets_are_drawn_from(synthetic_latents):
     latents = synthetic_latents(n=200, views=False)
-    part = geometry(latents, replace(FEW, items=50)).parts["all"]["original"]
-    assert (part.closeness.n, part.of) == (50, 200)
+    found = where(geometry(latents, replace(FEW, items=50)), images="all")
+    assert {line["n"] for line in where(found, of="all")} == {50}
     held = latents.at_most(50, 0)
-    assert part.uniformity.mean == pytest.approx(uniformity(held.z).mean, abs=1e-12)
+    assert whole(found)["uniformity"].mean == pytest.approx(uniformity(held.z).mean, abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
@@ -206,19 +207,13 @@ def test_large_sets_are_drawn_from(synthetic_latents):
 @pytest.mark.parametrize("per_group", [0, 4])
 def test_few_images_give_numbers_or_reasons(synthetic_latents, n, domains, per_group):
     latents = synthetic_latents(n=n, domains=domains, unseen=("c",), per_group=per_group)
-    for views in geometry(latents, FEW).parts.values():
-        for part in views.values():
-            check(part)
+    check(geometry(latents, FEW))
 
 
-def check(part):
+def check(frame):
     """Every number is defined or has a reason, and never NaN."""
-    estimates = [part.uniformity]
-    for one in (part.closeness, *part.classes.values()):
-        estimates += [one.alignment, one.within, one.across, one.apart]
-    for one in (*part.domains.values(), *part.together.values()):
-        estimates += [one.alignment, one.uniformity]
-    for one in estimates:
+    assert frame
+    for one in (line["held"] for line in frame):
         numbers = [value for value in (one.mean, one.low, one.high) if value is not None]
         assert np.isfinite(numbers).all()
         assert one.reason or len(numbers) == 3
@@ -230,20 +225,20 @@ def test_latents_without_direction_have_a_reason(synthetic_latents):
     for bad in (np.nan, np.inf, 0.0):
         z[np.flatnonzero(latents.split == "test")[0]] = bad
         views = {**latents.views, "degraded": View(z, latents.views["degraded"].logits)}
-        found = geometry(replace(latents, views=views), FEW).parts
-        assert found["test"]["degraded"].uniformity.reason == sphere.NO_DIRECTION
-        assert found["test"]["degraded"].closeness.apart.mean is None
-        assert found["all"]["degraded"].closeness.alignment.reason == sphere.NO_DIRECTION
-        assert found["test"]["original"].uniformity.mean is not None
-        assert found["train"]["degraded"].uniformity.mean is not None
+        found = geometry(replace(latents, views=views), FEW)
+        assert whole(found, "test", "degraded")["uniformity"].reason == sphere.NO_DIRECTION
+        assert whole(found, "test", "degraded")["alignment_difference"].mean is None
+        assert whole(found, "all", "degraded")["alignment"].reason == sphere.NO_DIRECTION
+        assert whole(found, "test")["uniformity"].mean is not None
+        assert whole(found, "train", "degraded")["uniformity"].mean is not None
 
 
 def test_equal_latents_have_no_interval(synthetic_latents):
     latents = synthetic_latents(n=40, views=False)
     z = np.ones_like(latents.z)
-    found = geometry(replace(latents, views={"original": View(z, z[:, :3])}), FEW).main
-    assert found.uniformity.mean == pytest.approx(0, abs=1e-12)
-    assert found.closeness.alignment.mean == pytest.approx(0, abs=1e-12)
+    found = geometry(replace(latents, views={"original": View(z, z[:, :3])}), FEW)
+    assert whole(found)["uniformity"].mean == pytest.approx(0, abs=1e-12)
+    assert whole(found)["alignment"].mean == pytest.approx(0, abs=1e-12)
     check(found)
 
 
@@ -251,48 +246,45 @@ def test_several_labels_have_no_alignment(synthetic_latents):
     latents = synthetic_latents(n=40)
     label = np.random.default_rng(0).integers(2, size=(40, 3)).astype(np.float64)
     label[0, 0] = np.nan
-    found = geometry(replace(latents, label=label), FEW).main
-    assert found.closeness.alignment.reason == pair_scores.SEVERAL_LABELS
-    assert found.closeness.across.reason == pair_scores.SEVERAL_LABELS
-    assert found.uniformity.low < found.uniformity.mean < found.uniformity.high
-    assert found.classes == {}
+    found = geometry(replace(latents, label=label), FEW)
+    held = whole(found, "test")
+    assert held["alignment"].reason == held[ACROSS].reason == pair_scores.SEVERAL_LABELS
+    assert held["uniformity"].low < held["uniformity"].mean < held["uniformity"].high
+    assert where(found, of="class") == []
     check(found)
 
 
 def test_one_domain_has_no_pairs_between_domains(synthetic_latents):
     for domains in ((), ("a",)):
-        found = geometry(synthetic_latents(n=60, domains=domains, unseen=()), FEW)
-        whole = found.parts["all"]["original"].closeness
-        assert whole.across.reason == pair_scores.ONE_DOMAIN
-        assert whole.alignment.low is not None
-        assert found.main.split == "id_val"
+        found = whole(geometry(synthetic_latents(n=60, domains=domains, unseen=()), FEW))
+        assert found[ACROSS].reason == pair_scores.ONE_DOMAIN
+        assert found["alignment"].low is not None
 
 
 def test_no_images_have_no_geometry(synthetic_latents):
-    assert geometry(synthetic_latents(n=5).select(np.zeros(5, bool)), FEW) is None
+    assert geometry(synthetic_latents(n=5).select(np.zeros(5, bool)), FEW) == []
 
 
 def test_means_over_seeds(synthetic_latents):
     runs = [geometry(synthetic_latents(n=80, seed=seed), FEW) for seed in range(3)]
     assert mean_over_seeds(runs[:1]) is runs[0]
     found = mean_over_seeds(runs)
-    values = [run.main.closeness.alignment.mean for run in runs]
-    held = found.main.closeness.alignment
+    places = [
+        {"images": "test", "latents": "original", "of": "all", "measure": "alignment"},
+        {"images": "all", "latents": "restored", "of": "domain", "name": "c",
+         "measure": "uniformity"},
+        {"images": "all", "latents": "degraded", "of": "all", "measure": "alignment_difference"},
+        {"images": "all", "latents": "original", "of": "class", "name": "class 1",
+         "measure": WITHIN},
+    ]  # fmt: skip
+    for place in places:
+        values = [number(run, **place).mean for run in runs]
+        assert number(found, **place).mean == pytest.approx(np.mean(values))
+    values, held = [number(run, **places[0]).mean for run in runs], number(found, **places[0])
     half = 4.302652729911275 * np.std(values, ddof=1) / 3**0.5
-    assert held.mean == pytest.approx(np.mean(values))
     assert held.sd == pytest.approx(np.std(values, ddof=1))
     assert (held.low, held.high) == pytest.approx((np.mean(values) - half, np.mean(values) + half))
     assert (held.n, held.planned) == (3, 3)
-    domains = [run.parts["all"]["restored"].domains["c"].uniformity.mean for run in runs]
-    held = found.parts["all"]["restored"].domains["c"].uniformity
-    assert held.mean == pytest.approx(np.mean(domains))
-    apart = [run.parts["all"]["degraded"].closeness.apart.mean for run in runs]
-    assert found.parts["all"]["degraded"].closeness.apart.mean == pytest.approx(np.mean(apart))
-    classes = [run.parts["all"]["original"].classes["class 1"].within.mean for run in runs]
-    held = found.parts["all"]["original"].classes["class 1"].within
-    assert held.mean == pytest.approx(np.mean(classes))
-    with pytest.raises(ValueError, match="at least one run"):
-        mean_over_seeds([])
 
 
 def test_a_mean_leaves_out_seeds_without_a_number(synthetic_latents):
@@ -304,4 +296,4 @@ def test_a_mean_leaves_out_seeds_without_a_number(synthetic_latents):
     assert mean_of(sphere.ALIGNMENT, [none, none]).reason == "why"
     assert mean_of(sphere.ALIGNMENT, [none, Estimate(0.2)]).low is None
     runs = [geometry(synthetic_latents(n=80, views=views), FEW) for views in (True, False)]
-    assert list(mean_over_seeds(runs).parts["all"]) == ["original"]
+    assert {line["latents"] for line in mean_over_seeds(runs)} == {"original"}

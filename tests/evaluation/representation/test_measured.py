@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation import planes
+from medldr.evaluation.representation.frame import number, where
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.maps import maps
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
@@ -24,6 +25,10 @@ def wilds(synthetic_latents):
     return latents
 
 
+def splits(frame):
+    return list(dict.fromkeys(line["split"] for line in frame))
+
+
 @pytest.fixture
 def map_parts(monkeypatch):
     monkeypatch.setattr(planes, "ITERATIONS", 250)
@@ -32,11 +37,11 @@ def map_parts(monkeypatch):
 
 def test_the_hospital_that_chose_the_model_is_not_tested(wilds, map_parts):
     test = wilds.domain == "c"
-    held = geometry(wilds, OPTIONS)
-    assert (held.main.split, held.main.of, held.main.unseen) == ("test", test.sum(), True)
+    held = where(geometry(wilds, OPTIONS), images="test", of="all")
+    assert {line["n"] for line in held} == {test.sum()}
     judged = operators(wilds, OPTIONS)
-    assert [part.split for part in judged.parts] == ["train", "id_val", "test"]
-    assert judged.last.images == test.sum()
+    assert splits(judged) == ["train", "id_val", "test"]
+    assert {line["images"] for line in where(judged, split="test")} == {test.sum()}
     near = neighbourhoods(wilds, OPTIONS)
     np.testing.assert_array_equal(near.parts()["unseen"], test)
     assert not (near.parts()["seen"] | near.parts()["training"])[wilds.domain == "v"].any()
@@ -45,24 +50,27 @@ def test_the_hospital_that_chose_the_model_is_not_tested(wilds, map_parts):
 
 
 def test_all_unseen_domains_together_are_those_of_the_test(wilds):
-    together = geometry(wilds, OPTIONS).parts["all"]["original"].together
+    frame = where(geometry(wilds, OPTIONS), images="all", latents="original", of="domains")
     test = wilds.unseen & (wilds.split == "test")
-    assert (together[False].n, together[False].domains) == (test.sum(), 1)
-    assert together[False].uniformity.mean == pytest.approx(uniformity(wilds.z[test]).mean)
-    score = alignment(wilds.z[test], wilds.label[test]).mean
-    assert together[False].alignment.mean == pytest.approx(score)
-    assert (together[True].n, together[True].domains) == ((~wilds.unseen).sum(), 2)
+    counts = {line["name"]: line["n"] for line in frame}
+    assert counts == {"seen": (~wilds.unseen).sum(), "unseen": test.sum()}
+    held = number(frame, name="unseen", measure="uniformity")
+    assert held.mean == pytest.approx(uniformity(wilds.z[test]).mean)
+    held = number(frame, name="unseen", measure="alignment")
+    assert held.mean == pytest.approx(alignment(wilds.z[test], wilds.label[test]).mean)
 
 
 def test_without_a_test_split_another_stands_for_it_everywhere(wilds, map_parts):
     rest = wilds.select(wilds.split != "test")
-    assert geometry(rest, OPTIONS).main.split == "val"
-    assert [part.split for part in operators(rest, OPTIONS).parts] == ["train", "id_val", "val"]
+    (count,) = {x["n"] for x in where(geometry(rest, OPTIONS), images="test", of="all")}
+    assert count == (rest.split == "val").sum()
+    assert splits(operators(rest, OPTIONS)) == ["train", "id_val", "val"]
     assert map_parts(rest)["validation"].images == (rest.split == "val").sum()
     assert "unseen" not in neighbourhoods(rest, OPTIONS).parts()
     # The test of seen domains comes before what chose the model.
     split = np.where(rest.split == "id_val", "id_test", rest.split)
     tested = replace(rest, split=split)
-    assert geometry(tested, OPTIONS).main.split == "id_test"
-    assert [part.split for part in operators(tested, OPTIONS).parts] == ["train", "id_test"]
+    (count,) = {x["n"] for x in where(geometry(tested, OPTIONS), images="test", of="all")}
+    assert count == (split == "id_test").sum()
+    assert splits(operators(tested, OPTIONS)) == ["train", "id_test"]
     assert map_parts(tested)["test"].images == (split == "id_test").sum()

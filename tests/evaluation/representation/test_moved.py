@@ -11,6 +11,10 @@ from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
 
+def numbers(*given):
+    return [line["held"] for line in moved(*given)]
+
+
 def training(latents):
     return latents.select(latents.split == "train")
 
@@ -49,16 +53,16 @@ def test_numbers_are_those_of_loops(synthetic_latents, view, per_group):
     latents = synthetic_latents(70, per_group=per_group, apart=1)
     found = moved(latents, view, Options(draws=50))
     expected = by_loops(training(latents), view)
-    assert [one.mean for one in found.numbers] == pytest.approx(expected)
-    assert found.images == len(training(latents))
-    for one in found.numbers:
+    assert [line["held"].mean for line in found] == pytest.approx(expected)
+    assert {line["images"] for line in found} == {len(training(latents))}
+    for one in (line["held"] for line in found):
         assert one.low < one.mean < one.high
 
 
 @pytest.mark.slow
 def test_draws_are_of_groups_and_copies_are_no_pairs(synthetic_latents):
     latents = training(synthetic_latents(60, per_group=3))
-    found = moved(latents, "restored", Options(draws=40))
+    found = numbers(latents, "restored", Options(draws=40))
     unique, place = np.unique(latents.units, return_inverse=True)
     weights = np.concatenate(
         list(group_weights(len(unique), 40, stream(0, "moved"))), axis=1
@@ -69,7 +73,7 @@ def test_draws_are_of_groups_and_copies_are_no_pairs(synthetic_latents):
 
     count = len(unique)
     half = t.ppf(0.975, count - 1) * drawn[:, :2].std(axis=0) * (count / (count - 1)) ** 0.5
-    for one, width in zip(found.numbers[:2], half, strict=True):
+    for one, width in zip(found[:2], half, strict=True):
         assert (one.low, one.high) == pytest.approx((one.mean - width, one.mean + width))
 
 
@@ -77,14 +81,14 @@ def test_latents_that_stay_are_not_moved_and_a_shift_is_measured(synthetic_laten
     latents = synthetic_latents(60, per_group=0)
     original = latents.views["original"]
     still = replace(latents, views={"original": original, "degraded": original})
-    found = moved(still, "degraded", Options(draws=20))
-    assert found.per_nearest.mean == found.per_class.mean == 0
+    found = numbers(still, "degraded", Options(draws=20))
+    assert [one.mean for one in found[:2]] == [0, 0]
     shifted = View(original.z + np.float32(100) * np.eye(1, 8, dtype=np.float32), original.logits)
-    far = moved(replace(still, views={"original": original, "degraded": shifted}), "degraded",
-                Options(draws=20))  # fmt: skip
+    views = {"original": original, "degraded": shifted}
+    far = numbers(replace(still, views=views), "degraded", Options(draws=20))[0]
     z = training(latents).z.astype(np.float64)
     between = np.linalg.norm(z[:, None] - z, axis=2) + np.diag(np.full(len(z), np.inf))
-    assert far.per_nearest.mean == pytest.approx(100 / between.min(axis=1).mean(), rel=1e-5)
+    assert far.mean == pytest.approx(100 / between.min(axis=1).mean(), rel=1e-5)
 
 
 def test_other_splits_and_latents_that_are_not_finite_do_not_count(synthetic_latents):
@@ -94,44 +98,45 @@ def test_other_splits_and_latents_that_are_not_finite_do_not_count(synthetic_lat
     views["original"].z[train[0]] = np.nan
     views["restored"].z[train[1], 2] = np.inf
     views["restored"].z[latents.split == "test"] = 1e6
-    found = moved(replace(latents, views=views), "restored", Options(draws=20))
+    found = numbers(replace(latents, views=views), "restored", Options(draws=20))
     expected = by_loops(latents.select(train[2:]), "restored")
-    assert [one.mean for one in found.numbers] == pytest.approx(expected)
+    assert [one.mean for one in found] == pytest.approx(expected)
     views["original"].z[:] = np.nan
-    assert {one.reason for one in moved(replace(latents, views=views), "restored",
-                                        Options(draws=20)).numbers} == {FEW}  # fmt: skip
+    gone = numbers(replace(latents, views=views), "restored", Options(draws=20))
+    assert {one.reason for one in gone} == {FEW}
 
 
 def test_no_more_images_are_taken_than_asked_for(synthetic_latents):
-    assert moved(synthetic_latents(200), "restored", Options(draws=20, items=50)).images == 50
+    found = moved(synthetic_latents(200), "restored", Options(draws=20, items=50))
+    assert {line["images"] for line in found} == {50}
 
 
 def test_what_is_undefined_says_why(synthetic_latents):
     options = Options(draws=20)
     latents = synthetic_latents(60, per_group=0)
-    several = moved(replace(latents, label=np.eye(3)[latents.label]), "degraded", options)
-    assert several.per_class.reason == several.same_class.reason == SEVERAL
-    assert several.per_nearest.mean > 0
+    several = numbers(replace(latents, label=np.eye(3)[latents.label]), "degraded", options)
+    assert several[1].reason == several[2].reason == SEVERAL
+    assert several[0].mean > 0
     alone = synthetic_latents(60, domains=("a",), unseen=())
-    assert moved(alone, "degraded", options).other_domain.reason == ONE_DOMAIN
+    assert numbers(alone, "degraded", options)[3].reason == ONE_DOMAIN
     nowhere = synthetic_latents(60, domains=(), unseen=())
-    assert moved(nowhere, "degraded", options).other_domain.reason == ONE_DOMAIN
+    assert numbers(nowhere, "degraded", options)[3].reason == ONE_DOMAIN
     one = synthetic_latents(12, per_group=0).select(np.array([0]))
     one = replace(one, split=np.array(["train"]))
-    assert {number.reason for number in moved(one, "degraded", options).numbers} == {FEW}
+    assert {number.reason for number in numbers(one, "degraded", options)} == {FEW}
     pair = latents.select(np.array([np.flatnonzero(latents.label == k)[0] for k in (0, 1, 2)]))
     pair = replace(pair, split=np.full(3, "train"))
-    assert moved(pair, "degraded", options).per_class.reason == ALONE
+    assert numbers(pair, "degraded", options)[1].reason == ALONE
     constant = View(np.ones_like(latents.z), latents.views["original"].logits)
     same = replace(latents, views={**latents.views, "original": constant})
-    found = moved(same, "degraded", options)
-    assert found.per_nearest.reason == found.per_class.reason == SAME
-    assert found.per_nearest.mean is None
+    per_nearest, per_class, *_ = numbers(same, "degraded", options)
+    assert per_nearest.reason == per_class.reason == SAME
+    assert per_nearest.mean is None
 
 
 def test_one_class_is_enough(synthetic_latents):
     latents = synthetic_latents(40, classes=2)
     latents = replace(latents, label=np.zeros(40, dtype=int))
-    found = moved(latents, "restored", Options(draws=20))
-    assert found.same_class.mean == 1
-    assert found.per_class.mean > 0
+    _, per_class, same_class, _ = numbers(latents, "restored", Options(draws=20))
+    assert same_class.mean == 1
+    assert per_class.mean > 0

@@ -7,53 +7,40 @@ from medldr.evaluation.representation import nearest as module
 from medldr.evaluation.representation.nearest import nearest
 
 
-def by_hand(queries, gallery, k, owner, owners, distance):
+def by_hand(queries, gallery, k, owner, owners):
     out = []
     for query, own in zip(queries.astype(float), owner, strict=True):
         away = []
         for row, item in enumerate(gallery.astype(float)):
             if owners[row] == own:
                 continue
-            if distance == "cosine":
-                d = 1 - query @ item / np.sqrt(query @ query) / np.sqrt(item @ item)
-            else:
-                d = np.sqrt(((query - item) ** 2).sum())
-            away.append((d, row))
+            away.append((1 - query @ item / np.sqrt(query @ query) / np.sqrt(item @ item), row))
         found = [row for _, row in sorted(away)][:k]
         out.append(found + [-1] * (k - len(found)))
     return out
 
 
-@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
 @pytest.mark.parametrize("chunk", [module.CHUNK, 100])
-def test_it_finds_what_a_loop_over_all_pairs_finds(distance, chunk, monkeypatch):
+def test_it_finds_what_a_loop_over_all_pairs_finds(chunk, monkeypatch):
     monkeypatch.setattr(module, "CHUNK", chunk)
     rng = np.random.default_rng(0)
     gallery = (5 + rng.normal(size=(60, 4))).astype(np.float32)
     queries = (5 + rng.normal(size=(25, 4))).astype(np.float32)
     owners = np.repeat(np.arange(20), 3)
     owner = rng.integers(20, size=25)
-    found = nearest(queries, gallery, 7, owner=owner, owners=owners, distance=distance)
-    assert found.tolist() == by_hand(queries, gallery, 7, owner, owners, distance)
+    found = nearest(queries, gallery, 7, owner=owner, owners=owners)
+    assert found.tolist() == by_hand(queries, gallery, 7, owner, owners)
 
 
-def test_the_two_distances_differ():
-    z = np.array([[1.0, 0.0], [9.0, 0.5], [1.0, 1.0]])
-    apart = {"owner": np.arange(1), "owners": np.arange(3)}
-    assert nearest(z[:1], z, 1, **apart, distance="cosine").tolist() == [[1]]
-    assert nearest(z[:1], z, 1, **apart, distance="euclidean").tolist() == [[2]]
-
-
-@pytest.mark.parametrize("distance", ["cosine", "euclidean"])
-def test_equally_near_items_come_in_the_order_of_their_rows(distance):
+def test_equally_near_items_come_in_the_order_of_their_rows():
     rng = np.random.default_rng(1)
     base = rng.normal(size=(5, 37))
     gallery = np.concatenate([base, base, base])  # rows r, r + 5 and r + 10 are the same
     owners = np.arange(15)
-    found = nearest(base, gallery, 4, owner=np.full(5, -1), owners=owners, distance=distance)
+    found = nearest(base, gallery, 4, owner=np.full(5, -1), owners=owners)
     assert [row[:3] for row in found.tolist()] == [[r, r + 5, r + 10] for r in range(5)]
     same = np.ones((9, 3))
-    found = nearest(same, same, 3, owner=np.arange(9), owners=np.arange(9), distance=distance)
+    found = nearest(same, same, 3, owner=np.arange(9), owners=np.arange(9))
     assert found[4].tolist() == [0, 1, 2]
     assert found[1].tolist() == [0, 2, 3]
 

@@ -7,6 +7,7 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
+from medldr.evaluation.representation.frame import RECOVERED, number, where
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
 from medldr.evaluation.representation.neighbours import (
     ALIKE,
@@ -22,6 +23,16 @@ from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
 OPTIONS = Options(neighbours=5, draws=200)
+
+
+def measured(latents, options=OPTIONS, **more):
+    return neighbours(neighbourhoods(latents, options, **more), options)
+
+
+def shares_in(frame, queries="training", view="original"):
+    return {x["neighbours"]: x["held"] for x in where(frame, queries=queries, latents=view)}
+
+
 FOUR = (SAME_BOTH, SAME_CLASS, SAME_DOMAIN, SAME_NEITHER)
 
 
@@ -59,20 +70,20 @@ def mean(shares, key):
 @pytest.mark.parametrize("per_group", [4, 0])
 def test_shares_are_those_of_a_search_by_hand(synthetic_latents, per_group):
     latents = synthetic_latents(n=150, per_group=per_group, apart=0.6)
-    found = neighbours(latents, OPTIONS)
-    assert (found.k, found.gallery, found.left_out) == (5, 150, 0)
+    near = neighbourhoods(latents, OPTIONS)
+    assert (near.gallery, near.left_out) == (150, 0)
+    found = neighbours(near, OPTIONS)
     masks = {
         "training": latents.split == "train",
         "seen": (latents.split != "train") & ~latents.unseen,
         "unseen": latents.unseen,
     }
-    assert list(found.parts) == list(masks)
+    assert list(dict.fromkeys(line["queries"] for line in found)) == list(masks)
     for name, mask in masks.items():
         rows = np.flatnonzero(mask)
-        part = found.parts[name]
-        assert part.n == len(rows)
-        assert list(part.views) == ["original", "degraded", "restored"]
-        for view, shares in part.views.items():
+        assert {(x["k"], x["n"]) for x in where(found, queries=name)} == {(5, len(rows))}
+        for view in latents.views:
+            shares = shares_in(found, name, view)
             expected = by_hand(latents, view, rows, 5)
             for key, share in shares.items():
                 if name == "unseen" and key == SAME_UNSEEN:  # there is one unseen domain alone
@@ -86,18 +97,19 @@ def test_shares_are_those_of_a_search_by_hand(synthetic_latents, per_group):
 
 def test_chance_is_what_all_possible_neighbours_are(synthetic_latents):
     latents = synthetic_latents(n=90)
-    found = neighbours(latents, OPTIONS)
+    found = where(measured(latents), latents="degraded")
     units = latents.units
     rows = np.flatnonzero(latents.split == "train")
     expected = [shares_of(latents, i, np.flatnonzero(units != units[i])) for i in rows]
-    chance = found.parts["training"].chance
+    chance = {x["neighbours"]: x["at_random"] for x in where(found, queries="training")}
     assert chance == pytest.approx({key: mean(expected, key) for key in chance}, abs=1e-12)
-    assert found.parts["unseen"].chance[SAME_UNSEEN] == 0
+    (unseen,) = where(found, queries="unseen", neighbours=SAME_UNSEEN)
+    assert unseen["at_random"] == 0
 
 
 def test_an_interval_is_of_drawn_groups(synthetic_latents):
     latents = synthetic_latents(n=120)
-    found = neighbours(latents, OPTIONS).parts["training"].views["restored"][SAME_CLASS]
+    found = shares_in(measured(latents), view="restored")[SAME_CLASS]
     rows = np.flatnonzero(latents.split == "train")
     values = np.array([each[SAME_CLASS] for each in by_hand(latents, "restored", rows, 5)])
     unit = np.unique(latents.units[rows], return_inverse=True)[1]
@@ -116,12 +128,13 @@ def test_an_interval_is_of_drawn_groups(synthetic_latents):
 
 
 def test_restored_latents_find_the_class_again(synthetic_latents):
-    part = neighbours(synthetic_latents(shift=0.0), OPTIONS).parts["training"]
-    change = part.recovered[SAME_CLASS]
-    expected = part.views["restored"][SAME_CLASS].mean - part.views["degraded"][SAME_CLASS].mean
-    assert change.mean == pytest.approx(expected)
+    frame = where(measured(synthetic_latents(shift=0.0)), queries="training", neighbours=SAME_CLASS)
+    change, restored, degraded = (
+        number(frame, latents=view) for view in (RECOVERED, "restored", "degraded")
+    )
+    assert change.mean == pytest.approx(restored.mean - degraded.mean)
     assert change.low > 0
-    assert neighbours(synthetic_latents(views=False), OPTIONS).parts["training"].recovered == {}
+    assert where(measured(synthetic_latents(views=False)), latents=RECOVERED) == []
 
 
 def test_images_of_a_patient_count_on_request_only(synthetic_latents):
@@ -133,22 +146,22 @@ def test_images_of_a_patient_count_on_request_only(synthetic_latents):
     label = np.unique(latents.units, return_inverse=True)[1] % 3
     latents = replace(latents, label=label, views={"original": View(copies, copies)})
     one = replace(OPTIONS, neighbours=1)
-    apart = neighbours(latents, one).parts["training"].views["original"]
-    within = neighbours(latents, one, within=True).parts["training"].views["original"]
+    apart = shares_in(measured(latents, one))
+    within = shares_in(measured(latents, one, within=True))
     assert within[SAME_BOTH].mean > 0.9 > apart[SAME_BOTH].mean
 
 
 def test_without_domains_only_the_class_counts(synthetic_latents):
     latents = synthetic_latents(domains=(), unseen=())
-    found = neighbours(latents, OPTIONS)
-    assert list(found.parts) == ["training", "other"]
-    part = found.parts["other"]
-    assert list(part.chance) == [ALIKE, UNLIKE]
+    found = measured(latents)
+    assert {line["queries"] for line in found} == {"training", "other"}
+    part = shares_in(found, "other", "degraded")
+    assert list(part) == [ALIKE, UNLIKE]
     rows = np.flatnonzero(latents.split != "train")
     expected = [
         each[SAME_BOTH] + each[SAME_CLASS] for each in by_hand(latents, "degraded", rows, 5)
     ]
-    assert part.views["degraded"][ALIKE].mean == pytest.approx(np.mean(expected))
+    assert part[ALIKE].mean == pytest.approx(np.mean(expected))
 
 
 def test_of_many_images_some_are_asked_about_and_all_can_be_neighbours(synthetic_latents):
@@ -157,58 +170,56 @@ def test_of_many_images_some_are_asked_about_and_all_can_be_neighbours(synthetic
     assert (len(found.queries), found.gallery) == (50, 200)
     again = neighbourhoods(latents, replace(OPTIONS, items=50))
     assert np.array_equal(found.queries.row, again.queries.row)
-    assert neighbours(latents, OPTIONS, near=found).parts["training"].n < 50
+    assert {x["n"] < 50 for x in neighbours(found, OPTIONS)} == {True}
 
 
 def test_latents_that_are_not_finite_are_left_out(synthetic_latents):
     latents = synthetic_latents(n=60)
     latents.views["degraded"].z[3, 1] = np.nan
     latents.views["original"].z[7] = 0
-    found = neighbours(latents, OPTIONS)
+    found = neighbourhoods(latents, OPTIONS)
     assert (found.left_out, found.gallery) == (2, 58)
-    rest = neighbours(latents.select(np.delete(np.arange(60), [3, 7])), OPTIONS)
-    assert rest.parts == found.parts
+    rest = measured(latents.select(np.delete(np.arange(60), [3, 7])))
+    assert rest == neighbours(found, OPTIONS)
     latents.views["restored"].z[:] = np.inf
-    assert neighbours(latents, OPTIONS) is None
+    assert neighbourhoods(latents, OPTIONS) is None
 
 
 @pytest.mark.parametrize("n", [1, 3, 12])
 @pytest.mark.parametrize("per_group", [0, 1])
 def test_few_images_give_numbers_or_nothing(synthetic_latents, n, per_group):
-    found = neighbours(synthetic_latents(n=n, per_group=per_group), OPTIONS)
+    near = neighbourhoods(synthetic_latents(n=n, per_group=per_group), OPTIONS)
     if n == 1:
-        assert found is None
+        assert near is None
         return
-    for part in found.parts.values():
-        for shares in part.views.values():
-            for share in shares.values():
-                assert share.mean is None or np.isfinite(share.mean)
-                assert share.mean is not None or share.reason
+    for share in (line["held"] for line in neighbours(near, OPTIONS)):
+        assert share.mean is None or np.isfinite(share.mean)
+        assert share.mean is not None or share.reason
 
 
 def test_where_it_makes_no_sense_there_is_nothing(synthetic_latents):
     latents = synthetic_latents(n=40)
     several = replace(latents, label=np.zeros((40, 3)))
-    assert neighbours(several, OPTIONS) is None
+    assert neighbourhoods(several, OPTIONS) is None
     one_patient = replace(latents, group=np.zeros(40, dtype=np.int64))
-    assert neighbours(one_patient, OPTIONS) is None
+    assert neighbourhoods(one_patient, OPTIONS) is None
 
 
 def test_constant_latents_and_one_class_do_no_harm(synthetic_latents):
     latents = synthetic_latents(n=40, classes=1)
-    shares = neighbours(latents, OPTIONS).parts["training"].views["original"]
+    shares = shares_in(measured(latents))
     assert shares[SAME_DOMAIN].reason
     assert shares[SAME_BOTH].mean + shares[SAME_CLASS].mean == pytest.approx(1)
     same = np.ones_like(latents.z)
     constant = replace(latents, views={"original": View(same, same)})
-    assert neighbours(constant, OPTIONS).parts["training"].n > 0
+    assert where(measured(constant), queries="training")
 
 
 def test_images_without_a_domain_are_counted_apart(synthetic_latents):
     latents = synthetic_latents(n=60)
     latents.z[7] = 0
     latents.domain[[7, 20, 30]] = ""
-    found = neighbours(latents, OPTIONS)
+    found = neighbourhoods(latents, OPTIONS)
     assert (found.left_out, found.nowhere, found.gallery) == (1, 2, 57)
-    nowhere = neighbours(synthetic_latents(n=60, domains=(), unseen=()), OPTIONS)
+    nowhere = neighbourhoods(synthetic_latents(n=60, domains=(), unseen=()), OPTIONS)
     assert (nowhere.left_out, nowhere.nowhere, nowhere.gallery) == (0, 0, 60)

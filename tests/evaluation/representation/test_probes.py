@@ -11,12 +11,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from medldr.evaluation.representation import probes as module
+from medldr.evaluation.representation.frame import number, where
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.probed_images import in_order, not_trained_on, sampled
 from medldr.evaluation.representation.probes import LABELS, from_labels, probes
 from medldr.folders.latents_record import View
 
 FAST = Options(draws=200)
+
+
+def accuracy(found, target="class", view="original", minus=""):
+    return number(found.frame, target=target, latents=view, minus=minus)
+
+
+def fact(found, column, target="class"):
+    (value,) = {line[column] for line in where(found.frame, target=target)}
+    return value
 
 
 def by_hand(latents, truth, view, c=0.01, folds=5, seed=0):
@@ -41,25 +51,26 @@ def test_probes_are_scikit_learns_with_groups_apart(synthetic_latents):
     for view in ("original", "degraded", "restored"):
         class_score, _ = by_hand(latents, latents.label, view)
         domain_score, _ = by_hand(latents, domain_numbers(latents), view)
-        assert found.of_class.accuracy[view].mean == pytest.approx(class_score, abs=1e-12)
-        assert found.of_domain.accuracy[view].mean == pytest.approx(domain_score, abs=1e-12)
-    assert found.of_class.folds == found.of_domain.folds == 5
-    assert (found.of_class.images, found.of_class.groups) == (240, len(np.unique(latents.group)))
-    assert found.of_class.training == (latents.split == "train").sum()
-    assert found.of_class.chance == found.of_domain.chance == pytest.approx(1 / 3)
+        assert accuracy(found, "class", view).mean == pytest.approx(class_score, abs=1e-12)
+        assert accuracy(found, "domain", view).mean == pytest.approx(domain_score, abs=1e-12)
+    for target in ("class", "domain"):
+        assert fact(found, "folds", target) == 5
+        assert fact(found, "chance", target) == pytest.approx(1 / 3)
+    sizes = (fact(found, "images"), fact(found, "groups"), fact(found, "training_images"))
+    assert sizes == (240, len(np.unique(latents.group)), (latents.split == "train").sum())
 
 
 def test_penalty_folds_and_seed_are_used(synthetic_latents):
     latents = synthetic_latents(apart=0.3, n=120)
-    found = probes(latents, replace(FAST, seed=3), folds=3, c=2.0).of_class
+    found = probes(latents, replace(FAST, seed=3), folds=3, c=2.0)
     score, _ = by_hand(latents, latents.label, "original", c=2.0, folds=3, seed=3)
-    assert found.accuracy["original"].mean == pytest.approx(score, abs=1e-12)
-    assert found.folds == 3
+    assert accuracy(found).mean == pytest.approx(score, abs=1e-12)
+    assert fact(found, "folds") == 3
 
 
 def test_intervals_are_of_drawn_groups(synthetic_latents):
     latents = synthetic_latents(apart=0.4)
-    found = probes(latents, replace(FAST, draws=2_000)).of_class
+    found = probes(latents, replace(FAST, draws=2_000))
     told = {view: by_hand(latents, latents.label, view)[1] for view in latents.views}
     rng, groups = np.random.default_rng(5), np.unique(latents.group)
     members = {group: np.flatnonzero(latents.group == group) for group in groups}
@@ -75,34 +86,36 @@ def test_intervals_are_of_drawn_groups(synthetic_latents):
         return 2 * 1.96 * np.std(values)
 
     for view, values in drawn.items():
-        width = found.accuracy[view].high - found.accuracy[view].low
+        width = accuracy(found, view=view).high - accuracy(found, view=view).low
         assert width == pytest.approx(spread(values), rel=0.15)
-    held = found.differences["restored", "degraded"]
+    held = accuracy(found, view="restored", minus="degraded")
     paired = np.array(drawn["restored"]) - np.array(drawn["degraded"])
     assert held.high - held.low == pytest.approx(spread(paired), rel=0.15)
-    assert held.mean == found.accuracy["restored"].mean - found.accuracy["degraded"].mean
+    restored, degraded = (accuracy(found, view=view).mean for view in ("restored", "degraded"))
+    assert held.mean == restored - degraded
     assert held.low < held.mean < held.high
 
 
 def test_lost_and_recovered_classes_are_seen(synthetic_latents):
-    found = probes(synthetic_latents(n=150, apart=0.6, dim=16), FAST).of_class
-    assert found.differences["restored", "degraded"].low > 0
-    assert found.differences["original", "degraded"].low > 0
+    found = probes(synthetic_latents(n=150, apart=0.6, dim=16), FAST)
+    assert accuracy(found, view="restored", minus="degraded").low > 0
+    assert accuracy(found, view="original", minus="degraded").low > 0
 
 
 def test_labels_alone_are_the_best_rule_of_counts(synthetic_latents):
     latents = synthetic_latents(views=False)
     # Domain a has most of class 0, so that the class tells of the domain.
     label = np.where((latents.domain == "a") & (np.arange(240) % 3 > 0), 0, latents.label)
-    found = probes(replace(latents, label=label), FAST).of_domain
+    found = probes(replace(latents, label=label), FAST)
     domain = domain_numbers(latents)
     best = max(
         balanced_accuracy_score(domain, np.array(rule)[label]) for rule in np.ndindex(3, 3, 3)
     )
-    assert found.accuracy[LABELS].mean == pytest.approx(best, abs=1e-12)
-    assert found.accuracy[LABELS].mean > found.chance + 0.1
-    beyond = found.differences["original", LABELS]
-    assert beyond.mean == found.accuracy["original"].mean - found.accuracy[LABELS].mean
+    alone = accuracy(found, "domain", LABELS).mean
+    assert alone == pytest.approx(best, abs=1e-12)
+    assert alone > fact(found, "chance", "domain") + 0.1
+    beyond = accuracy(found, "domain", "original", LABELS)
+    assert beyond.mean == accuracy(found, "domain").mean - alone
 
 
 def test_equal_class_mixes_leave_labels_at_chance():
@@ -111,30 +124,30 @@ def test_equal_class_mixes_leave_labels_at_chance():
 
 
 def test_shifts_of_domains_are_told_and_their_absence_too(synthetic_latents):
-    shifted = probes(synthetic_latents(shift=1.0, views=False), FAST).of_domain
-    alike = probes(synthetic_latents(shift=0.0, views=False), FAST).of_domain
-    assert shifted.accuracy["original"].low > shifted.chance
-    assert shifted.differences["original", LABELS].low > 0
-    assert alike.accuracy["original"].mean < 0.45
+    shifted = probes(synthetic_latents(shift=1.0, views=False), FAST)
+    alike = probes(synthetic_latents(shift=0.0, views=False), FAST)
+    assert accuracy(shifted, "domain").low > fact(shifted, "chance", "domain")
+    assert accuracy(shifted, "domain", "original", LABELS).low > 0
+    assert accuracy(alike, "domain").mean < 0.45
 
 
 def test_runs_are_compared_on_the_same_images_alone(synthetic_latents):
     latents = synthetic_latents(n=150, apart=0.4, shift=1.0, views=False)
     other = synthetic_latents(n=150, apart=0.4, shift=0.0, views=False)
-    one, two = probes(latents, FAST).of_domain, probes(other, FAST).of_domain
-    found = two.minus(one)
-    assert found.mean == two.accuracy["original"].mean - one.accuracy["original"].mean
+    one, two = probes(latents, FAST), probes(other, FAST)
+    found = two.minus(one, "domain")
+    assert found.mean == accuracy(two, "domain").mean - accuracy(one, "domain").mean
     assert found.high < 0
-    fewer = probes(latents.select(np.arange(120)), FAST).of_domain
-    assert fewer.minus(one).reason == "the runs were not probed on the same images"
-    assert one.minus(one).mean == 0
-    assert one.minus(one).low is None
+    fewer = probes(latents.select(np.arange(120)), FAST)
+    assert fewer.minus(one, "domain").reason == "the runs were not probed on the same images"
+    assert one.minus(one, "domain").mean == 0
+    assert one.minus(one, "domain").low is None
 
 
 def test_at_most_so_many_images_with_the_same_shares(synthetic_latents):
     latents = synthetic_latents(n=600, per_group=4, views=False)
     found = probes(latents, replace(FAST, items=200))
-    assert found.of_class.images == 200
+    assert fact(found, "images") == 200
     kept = sampled(latents, replace(FAST, items=200))
     whole, part = ([np.mean((x.domain == d) & (x.label == k)) for d in "abc" for k in range(3)]
                    for x in (latents, kept))  # fmt: skip
@@ -146,41 +159,42 @@ def test_domains_of_images_without_one_are_not_told(synthetic_latents):
     latents = synthetic_latents(views=False)
     domain = np.where(np.arange(240) % 4 == 0, "", latents.domain)
     found = probes(replace(latents, domain=domain), FAST)
-    assert (found.of_class.images, found.of_domain.images) == (240, 180)
+    assert [fact(found, "images", target) for target in ("class", "domain")] == [240, 180]
 
 
 @pytest.mark.parametrize(
     ("change", "target", "reason"),
     [
-        ({"domains": (), "unseen": ()}, "of_domain", "the data have no domains"),
-        ({"domains": ("a",), "unseen": ()}, "of_domain", "there are no two domains with two"),
-        ({"classes": 1}, "of_class", "there are no two classes with two"),
-        ({"n": 1}, "of_class", "there are no two classes with two"),
-        ({"n": 3}, "of_class", "there are no two classes with two"),
+        ({"domains": (), "unseen": ()}, "domain", "the data have no domains"),
+        ({"domains": ("a",), "unseen": ()}, "domain", "there are no two domains with two"),
+        ({"classes": 1}, "class", "there are no two classes with two"),
+        ({"n": 1}, "class", "there are no two classes with two"),
+        ({"n": 3}, "class", "there are no two classes with two"),
     ],
 )
 def test_what_cannot_be_told_says_why(synthetic_latents, change, target, reason):
-    found = getattr(probes(synthetic_latents(**change), FAST), target)
-    assert found.reason.startswith(reason)
-    assert (found.accuracy, found.chance) == ({}, None)
-    assert found.minus(found).reason == found.reason
+    found = probes(synthetic_latents(**change), FAST)
+    (line,) = where(found.frame, target=target)
+    assert line["held"].reason.startswith(reason)
+    assert (line["held"].mean, line["chance"]) == (None, "")
+    assert found.minus(found, target).reason == line["held"].reason
 
 
 def test_twelve_images_are_told_in_fewer_folds(synthetic_latents):
     found = probes(synthetic_latents(n=12, classes=2, per_group=0, domains=("a", "b")), FAST)
-    assert 2 <= found.of_class.folds <= 5
-    assert found.of_class.accuracy["original"].mean is not None
-    assert found.of_class.groups is None
+    assert 2 <= fact(found, "folds") <= 5
+    assert accuracy(found).mean is not None
+    assert fact(found, "groups") == ""
 
 
 def test_a_class_of_one_group_is_left_out(synthetic_latents):
     latents = synthetic_latents(classes=3, views=False)
     label = np.where(latents.label == 2, 0, latents.label)
     label[latents.group == latents.group[0]] = 2
-    found = probes(replace(latents, label=label), FAST).of_class
-    assert (found.names, found.left_out) == (("class 0", "class 1"), ("class 2",))
-    assert found.images == (label != 2).sum()
-    assert found.chance == 0.5
+    found = probes(replace(latents, label=label), FAST)
+    assert found.notes == ("left out, with images of a single group: class 2",)
+    assert fact(found, "images") == (label != 2).sum()
+    assert fact(found, "chance") == 0.5
 
 
 def test_a_view_that_is_not_finite_has_a_reason(synthetic_latents):
@@ -188,12 +202,12 @@ def test_a_view_that_is_not_finite_has_a_reason(synthetic_latents):
     z = latents.views["degraded"].z.copy()
     z[3, 2] = np.nan
     views = {**latents.views, "degraded": View(z, latents.views["degraded"].logits)}
-    found = probes(replace(latents, views=views), FAST).of_class
-    assert found.accuracy["degraded"].mean is None
-    assert found.accuracy["degraded"].reason == module.NOT_FINITE
-    assert found.differences["restored", "degraded"].reason == module.NOT_FINITE
-    assert found.differences["restored", "original"].mean is not None
-    assert found.minus(found, "degraded").reason == module.NOT_FINITE
+    found = probes(replace(latents, views=views), FAST)
+    assert accuracy(found, view="degraded").mean is None
+    assert accuracy(found, view="degraded").reason == module.NOT_FINITE
+    assert accuracy(found, view="restored", minus="degraded").reason == module.NOT_FINITE
+    assert accuracy(found, view="restored", minus="original").mean is not None
+    assert found.minus(found, "class", "degraded").reason == module.NOT_FINITE
 
 
 def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
@@ -202,15 +216,16 @@ def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
     labels[0, 0] = np.nan
     spec = replace(latents.spec, task="multi-label")
     found = probes(replace(latents, label=labels, spec=spec), FAST)
-    assert found.of_class.reason == "images have several labels, not one class"
-    assert list(found.of_domain.accuracy) == list(latents.views)
-    assert found.of_domain.images == 80
+    assert number(found.frame, target="class").reason == "images have several labels, not one class"
+    told = where(found.frame, target="domain", minus="")
+    assert [line["latents"] for line in told] == list(latents.views)
+    assert fact(found, "images", "domain") == 80
 
 
 def test_fits_that_do_not_converge_are_counted(synthetic_latents, monkeypatch):
     monkeypatch.setattr("medldr.evaluation.representation.folds.MOST_STEPS", 1)
     found = probes(synthetic_latents(n=120, views=False), FAST)
-    assert found.of_class.unfinished == 5
+    assert found.notes[0].startswith("5 fits for the class did not converge")
 
 
 def test_images_of_training_take_part_only_where_others_lack_a_class_or_domain(synthetic_latents):
@@ -240,17 +255,16 @@ def test_runs_are_paired_whatever_the_order_of_their_images(synthetic_latents, i
     options = replace(FAST, items=items, draws=50)
     latents = synthetic_latents(n=150, apart=0.4, views=False)
     one, other = (probes(held, options) for held in (latents, in_another_order(latents)))
-    for a, b in ((one.of_class, other.of_class), (one.of_domain, other.of_domain)):
-        assert a.minus(b).mean == 0
-        assert a.accuracy == b.accuracy
+    assert [one.minus(other, target).mean for target in ("class", "domain")] == [0, 0]
+    assert one.frame == other.frame
 
 
 def test_other_data_with_rows_of_the_same_numbers_are_not_paired(synthetic_latents):
     latents = synthetic_latents(n=80, views=False)
-    one = probes(latents, FAST).of_class
+    one = probes(latents, FAST)
     for change in ({"class_names": ("x", "y", "z")}, {"domains": ("a", "b", "c", "d")}):
         other = replace(latents, spec=replace(latents.spec, **change))
-        reason = probes(other, FAST).of_class.minus(one).reason
+        reason = probes(other, FAST).minus(one, "class").reason
         assert reason == "the runs were not probed on the same images"
 
 

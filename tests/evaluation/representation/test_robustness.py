@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
+from medldr.evaluation.representation.frame import RECOVERED, number, where
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.robustness import robustness
@@ -33,71 +34,75 @@ def weights_of(keys):
     return [1 / keys.count(key) for key in keys]
 
 
-def keys_of(latents, rows, kind):
-    if kind == "images":
-        return [0 for _ in rows]
-    pairs = [(int(latents.label[i]), str(latents.domain[i])) for i in rows]
-    return pairs if kind == "cells" else [label for label, _ in pairs]
+def measured(latents, options=OPTIONS, **more):
+    options = replace(options, **more)
+    near = neighbourhoods(latents, options)
+    return [] if near is None else robustness(near, options)
 
 
-@pytest.mark.parametrize("kind", ["cells", "classes", "images"])
-def test_the_index_is_that_of_a_count_by_hand(synthetic_latents, kind):
+def test_the_index_is_that_of_a_count_by_hand(synthetic_latents):
     latents = synthetic_latents(n=140, apart=0.6)
     latents = latents.select(np.delete(np.arange(140), np.flatnonzero(latents.label == 1)[::2]))
-    found = robustness(latents, OPTIONS, weights=kind)
-    assert list(found.parts) == ["all", "training", "seen", "unseen"]
+    found = measured(latents)
+    assert {line["queries"] for line in found} == {"all", "training", "seen", "unseen"}
     for name, mask in (("all", np.ones(len(latents), bool)), ("unseen", latents.unseen)):
         rows = np.flatnonzero(mask)
-        weights = weights_of(keys_of(latents, rows, kind))
-        part = found.parts[name]
-        assert part.n == len(rows)
-        for view, index in part.views.items():
+        weights = weights_of([(int(latents.label[i]), str(latents.domain[i])) for i in rows])
+        part = where(found, queries=name)
+        assert {line["n"] for line in part} == {len(rows)}
+        for view in latents.views:
+            index = number(part, latents=view)
             expected = by_hand(latents, view, rows, 6, weights)
             assert index.mean == pytest.approx(expected, abs=1e-12)
             assert index.low < index.mean < index.high
-        expected = part.views["restored"].mean - part.views["degraded"].mean
-        assert part.recovered.mean == pytest.approx(expected)
+        restored, degraded = (number(part, latents=view) for view in ("restored", "degraded"))
+        recovered = number(part, latents=RECOVERED)
+        assert recovered.mean == pytest.approx(restored.mean - degraded.mean)
 
 
 def test_at_random_it_is_what_all_possible_neighbours_would_give(synthetic_latents):
     latents = synthetic_latents(n=60, per_group=3)
-    everyone = robustness(latents, OPTIONS, weights="images", k=60).parts["all"]
+    (everyone,) = where(measured(latents, neighbours=60), queries="all", latents="degraded")
     # With all images as neighbours of each other, nothing of the latents is left.
-    assert everyone.views["degraded"].mean == pytest.approx(everyone.chance, abs=1e-12)
-    few = robustness(latents, OPTIONS, weights="images", k=2).parts["all"].chance
+    assert everyone["held"].mean == pytest.approx(everyone["at_random"], abs=1e-12)
+    (few,) = where(measured(latents, neighbours=2), queries="all", latents="degraded")
+    cells = [(int(k), str(d)) for k, d in zip(latents.label, latents.domain, strict=True)]
+    weights = weights_of(cells)
     rows, units = range(len(latents)), latents.units
     so = os = 0.0
     for i in rows:
         others = [j for j in rows if units[j] != units[i]]
         alike = [latents.label[j] == latents.label[i] for j in others]
         same = [latents.domain[j] == latents.domain[i] for j in others]
-        so += sum(a and not s for a, s in zip(alike, same, strict=True)) / len(others)
-        os += sum(s and not a for a, s in zip(alike, same, strict=True)) / len(others)
-    assert few == pytest.approx(so / (so + os), abs=1e-12)
+        both = list(zip(alike, same, strict=True))
+        so += weights[i] * sum(a and not s for a, s in both) / len(others)
+        os += weights[i] * sum(s and not a for a, s in both) / len(others)
+    assert few["at_random"] == pytest.approx(so / (so + os), abs=1e-12)
 
 
 def test_it_is_1_where_class_and_0_where_domain_orders_latents(synthetic_latents):
-    of_class = robustness(synthetic_latents(apart=9.0, shift=0.0), OPTIONS, k=3)
-    of_domain = robustness(synthetic_latents(apart=0.0, shift=9.0), OPTIONS, k=3)
-    assert of_class.parts["all"].views["original"].mean == 1
-    assert of_domain.parts["all"].views["original"].mean == 0
+    of_class, of_domain = (
+        number(measured(synthetic_latents(apart=apart, shift=9.0 - apart), neighbours=3),
+               queries="all", latents="original")
+        for apart in (9.0, 0.0)
+    )  # fmt: skip
+    assert (of_class.mean, of_domain.mean) == (1, 0)
     # One number in every draw: said, not an interval without width.
-    assert of_class.parts["all"].views["original"].low is None
+    assert of_class.low is None
 
 
 def test_latents_of_noise_are_at_the_level_of_chance(synthetic_latents):
     latents = synthetic_latents(n=600, apart=0.0, shift=0.0, per_group=0)
-    part = robustness(latents, replace(OPTIONS, draws=400)).parts["all"]
-    index = part.views["original"]
-    assert index.low < part.chance < index.high
+    (line,) = where(measured(latents, draws=400), queries="all", latents="original")
+    assert line["held"].low < line["at_random"] < line["held"].high
 
 
 def test_queries_that_cannot_have_both_kinds_do_not_count(synthetic_latents):
     latents = synthetic_latents(n=120, classes=3)
     alone = (latents.label == 2) & (latents.domain != "a")  # class 2 is in domain a alone
     latents = latents.select(~alone)
-    found = robustness(latents, OPTIONS)
-    assert found.parts["all"].n == int((latents.label != 2).sum())
+    counted = {line["n"] for line in where(measured(latents), queries="all")}
+    assert counted == {int((latents.label != 2).sum())}
 
 
 def test_where_it_makes_no_sense_there_is_nothing(synthetic_latents):
@@ -105,22 +110,13 @@ def test_where_it_makes_no_sense_there_is_nothing(synthetic_latents):
         synthetic_latents(n=40, domains=(), unseen=()),
         synthetic_latents(n=40, domains=("a",), unseen=()),
         synthetic_latents(n=40, classes=1),
-        synthetic_latents(n=1),
-        replace(synthetic_latents(n=40), label=np.zeros((40, 2))),
     ):
-        assert robustness(made, OPTIONS) is None
+        assert measured(made) == []
 
 
 @pytest.mark.parametrize("n", [3, 12])
 @pytest.mark.parametrize("per_group", [0, 3])
 def test_few_images_give_numbers_or_reasons(synthetic_latents, n, per_group):
-    found = robustness(synthetic_latents(n=n, per_group=per_group), OPTIONS, k=1)
-    for part in found.parts.values() if found else ():
-        for index in (*part.views.values(), part.recovered):
-            assert np.isfinite(index.mean) if index.mean is not None else index.reason
-
-
-def test_a_search_can_be_shared(synthetic_latents):
-    latents = synthetic_latents(n=80)
-    near = neighbourhoods(latents, OPTIONS)
-    assert robustness(latents, OPTIONS, near=near) == robustness(latents, OPTIONS)
+    for line in measured(synthetic_latents(n=n, per_group=per_group), neighbours=1):
+        index = line["held"]
+        assert np.isfinite(index.mean) if index.mean is not None else index.reason

@@ -10,7 +10,7 @@ from medldr.evaluation.representation.maps import maps
 from medldr.evaluation.representation.measured import measure
 from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.queries import queries
-from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page
+from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page, on_terminal
 from medldr.reporting.writers.html import html_page
 
 FAST = Options(draws=30)
@@ -33,7 +33,7 @@ def two_data_sets(synthetic_latents, monkeypatch):
         held = latents.spec
         unseen = ", ".join(d for d in held.domains if d not in held.train_domains)
         facts[name] = RunFacts("phantom" if name == "ribs" else "PACS", unseen, (0,), 90, name)
-    return Analysis(runs, facts, {}, (), ())
+    return Analysis(runs, facts)
 
 
 def test_the_page_has_maps_of_each_data_set_and_says_what_does_not_compare(two_data_sets):
@@ -43,3 +43,11 @@ def test_the_page_has_maps_of_each_data_set_and_says_what_does_not_compare(two_d
     assert "All images, by PCA, PACS" in page
     assert "do not compare. Those that do: PACS, ERM with PACS, Mixup." in re.sub(r"\s+", " ", page)
     assert "drawing failed" not in page
+    assert document.verdict.text.startswith("PACS, Mixup against PACS, ERM")
+
+
+def test_the_terminal_shows_the_verdict_and_one_table(two_data_sets):
+    document, _ = analysis_page(two_data_sets)
+    shown = on_terminal(document)
+    assert shown.verdict == document.verdict
+    assert [len(section.blocks) for section in shown.sections] == [1]

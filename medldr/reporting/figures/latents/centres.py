@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from medldr.evaluation.representation.centres import DISTANCE, Centres
+from medldr.evaluation.representation.centres import DISTANCE, PAIR
+from medldr.evaluation.representation.frame import Line, where
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import FAINT, HEAT, INK, MUTED, PAPER, add_tips, draw, shorten
 from medldr.reporting.table import interval
@@ -23,69 +24,73 @@ MOST_DOMAINS = 10
 """With more domains, only some are named and no number is printed."""
 
 
-def centres_figure(found: Mapping[str, Centres]) -> Drawing | None:
+def centres_figure(frame: Sequence[Line]) -> Drawing | None:
     """A matrix for each run, all on one scale; of more than six runs, the first six.
 
     Args:
-        found: By heading of the run.
+        frame: Distances with a column for the run.
 
     Returns:
         None where there is none.
     """
-    shown = dict(list(found.items())[:MOST])
-    if not shown:
+    runs: dict[str, list[Line]] = {}
+    for line in where(frame, of=PAIR):
+        runs.setdefault(line["run"], []).append(line)
+    left, runs = max(0, len(runs) - MOST), dict(list(runs.items())[:MOST])
+    if not runs:
         return None
-    values = [e.mean for run in shown.values() for e in run.pairs.values() if e.mean is not None]
-    top = max([*values, 1e-6])
-    count = max(len(run.domains) for run in shown.values())
-    side = float(np.clip(0.9 + 0.5 * count, 1.9, 4.6)) + 0.55
-    columns = min(ACROSS, len(shown))
-    rows = -(-len(shown) // columns)
+    top = max(1e-6, *(line["held"].mean or 0.0 for of in runs.values() for line in of))
+    side = float(np.clip(0.9 + 0.5 * max(len(_domains(of)) for of in runs.values()), 1.9, 4.6))
+    side += 0.55
+    columns = min(ACROSS, len(runs))
+    rows = -(-len(runs) // columns)
 
     def paint(figure: Figure) -> None:
-        axes = figure.subplots(rows, columns, squeeze=False)
-        for place, each in enumerate(axes.flat):
-            if place >= len(shown):
+        grid = figure.subplots(rows, columns, squeeze=False).flat
+        for place, each in enumerate(grid):
+            if place >= len(runs):
                 each.set_axis_off()
                 continue
-            heading, run = list(shown.items())[place]
-            _paint(each, heading, run, top)
-            each.set_title(shorten(heading, 26) if len(shown) > 1 else "", fontsize=9.5)
+            run, of = list(runs.items())[place]
+            _paint(each, run, of, top)
+            each.set_title(shorten(run, 26) if len(runs) > 1 else "", fontsize=9.5)
 
-    unseen = any(run.unseen for run in shown.values())
-    alt = "; ".join(
-        f"{heading}: "
-        + ", ".join(f"{a} and {b} {_shown(e.mean)}" for (a, b), e in run.pairs.items())
-        for heading, run in shown.items()
-    )
+    alt = "; ".join(f"{run}: {', '.join(map(_text, of))}" for run, of in runs.items())
+    unseen = any(line["unseen"] for of in runs.values() for line in of)
     return draw(
         "centres", paint, title="Distances between domains",
         caption="Squared distance between the mean latents of a class in two domains, in units of "
         "the variance within a class and domain; darker is further apart."
-        + (" Unseen domains have a star." if unseen else ""),
+        + " Unseen domains have a star." * unseen
+        + (f" {left} more runs are in the table." if left else ""),
         alt=f"{alt}.", size=(side * columns + 0.35, (side + 0.1) * rows),
     )  # fmt: skip
 
 
-def _shown(value: float | None) -> str:
-    return "undefined" if value is None else DISTANCE.show(value)
+def _domains(lines: Sequence[Line]) -> list[str]:
+    return list(dict.fromkeys(line[end] for end in ("domain", "other_domain") for line in lines))
 
 
-def _paint(axes: Axes, heading: str, run: Centres, top: float) -> None:
+def _text(line: Line) -> str:
+    held, names = line["held"], f"{line['domain']} and {line['other_domain']}"
+    ends = interval(held, DISTANCE)
+    number = "undefined" if held.mean is None else DISTANCE.show(held.mean)
+    return f"{names} {number}{f' ({ends})' if ends else ''}"
+
+
+def _paint(axes: Axes, run: str, lines: Sequence[Line], top: float) -> None:
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
-    count = len(run.domains)
+    domains = _domains(lines)
+    unseen = {name for line in lines for name in line["unseen"]}
+    count = len(domains)
     values = np.full((count, count), np.nan)
-    places, tips = [], []
-    for (a, b), held in run.pairs.items():
-        i, j = run.domains.index(a), run.domains.index(b)
-        if held.mean is None:
-            continue
-        values[i, j] = values[j, i] = held.mean
-        ends = interval(held, DISTANCE)
-        text = f"{heading}: {a} and {b}, {_shown(held.mean)}{f' ({ends})' if ends else ''}"
-        places += [(i, j), (j, i)]
-        tips += [text, text]
+    tips: dict[tuple[float, float], str] = {}
+    for line in lines:
+        i, j = domains.index(line["domain"]), domains.index(line["other_domain"])
+        if line["held"].mean is not None:
+            values[i, j] = values[j, i] = line["held"].mean
+            tips[i, j] = tips[j, i] = f"{run}: {_text(line)}"
     colours = LinearSegmentedColormap.from_list("shades", [to_rgba(HEAT, 0.0), to_rgba(HEAT, 1.0)])
     edges = np.arange(count + 1) - 0.5
     axes.pcolormesh(
@@ -97,12 +102,12 @@ def _paint(axes: Axes, heading: str, run: Centres, top: float) -> None:
             text = "–" if np.isnan(value) else f"{value:.2f}".replace("-", "−")
             axes.text(j, i, text, ha="center", va="center", fontsize=8,
                       color=MUTED if np.isnan(value) else INK)  # fmt: skip
-    add_tips(axes, [float(j) for _, j in places], [float(i) for i, _ in places], tips)
-    seen = count - len(run.unseen)
+    add_tips(axes, [j for _, j in tips], [i for i, _ in tips], list(tips.values()))
+    seen = count - len(unseen)
     if 0 < seen < count:  # what is right of and below the lines is unseen
         axes.axhline(seen - 0.5, color=INK, lw=1)
         axes.axvline(seen - 0.5, color=INK, lw=1)
-    names = [f"{shorten(name, 13)}{' *' if name in run.unseen else ''}" for name in run.domains]
+    names = [f"{shorten(name, 13)}{' *' if name in unseen else ''}" for name in domains]
     ticks = np.arange(0, count, max(1, -(-count // 20)))
     labels = [names[int(tick)] for tick in ticks]
     axes.set_xticks(ticks, labels, rotation=40, ha="right", rotation_mode="anchor", fontsize=8)

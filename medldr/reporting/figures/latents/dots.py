@@ -1,8 +1,8 @@
-"""Numbers of z, z_d and z_r with their intervals, one row per run, class or domain."""
+"""Numbers of z, z_d and z_r with their intervals: a row per run, in panels side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -40,52 +40,44 @@ WIDEST: Final = 3
 
 
 class Panel(NamedTuple):
-    """One pair of axes.
+    """One pair of axes, or one column of a table.
 
     Attributes:
         title: Above it.
-        rows: Estimates by view, by the label of the row.
-        levels: Where the `LINES` are in each row, by label of the row.
+        metric: What its numbers are.
+        rows: Estimates by view, by run.
+        levels: Where the `LINES` are in each row, by run.
     """
 
     title: str
+    metric: Metric
     rows: Mapping[str, Mapping[str, Estimate]]
-    levels: Mapping[str, Mapping[str, float]]
+    levels: Mapping[str, Mapping[str, Estimate]]
 
 
-def dots_figure(
-    name: str,
-    panels: Sequence[Panel],
-    metric: Metric,
-    *,
-    title: str,
-    caption: str,
-    same: bool = False,
-) -> Drawing | None:
-    """Panels with the same rows next to each other; None where no number is defined.
+def dots_figure(name: str, panels: Sequence[Panel], *, title: str, caption: str) -> Drawing | None:
+    """Panels next to each other; None where no number is defined.
 
     Args:
         name: Unique within the page.
-        panels: At least one; those in a line share the labels of their rows.
-        metric: What is shown.
+        panels: Those that share their runs share the labels of the rows.
         title: Of the figure.
         caption: How to read it.
-        same: Whether all panels have the same horizontal axis.
     """
-    spoken = [text for panel in panels if (text := _spoken(panel, metric))]
+    spoken = [text for panel in panels if (text := _spoken(panel))]
     if not spoken:
         return None
+    shown = [view for view in VIEWS if any(_held(panel, view) for panel in panels)]
+    entries = list(_names(shown, panels))
     columns = -(-len(panels) // -(-len(panels) // WIDEST))  # in lines that are equally full
     lines = [panels[start : start + columns] for start in range(0, len(panels), columns)]
-    shown = [view for view in VIEWS if any(_held(panel, view) for panel in panels)]
     rows = max(len(panel.rows) for panel in panels)
     height = 0.62 + rows * (0.14 + 0.13 * len(shown))
-    # A single panel leaves its legend on two lines.
+    # A single panel leaves its legend on two lines; one kind of mark alone needs none.
     legend = 3 if columns > 1 else 2
-    entries = _entries(shown, panels)
-    below = LEGEND_LINE * -(-len(entries) // legend)
+    below = LEGEND_LINE * -(-len(entries) // legend) if len(entries) > 1 else 0.0
     size = (1.5 + 2.5 * columns if columns > 1 else 4.9, height * len(lines) + 0.25 + below)
-    paint = partial(_paint, lines=lines, metric=metric, shown=shown, columns=legend, same=same)
+    paint = partial(_paint, lines=lines, shown=shown, legend=legend if len(entries) > 1 else 0)
     return draw(name, paint, title=title, caption=caption, alt=" ".join(spoken), size=size)
 
 
@@ -99,68 +91,60 @@ def _text(held: Estimate, metric: Metric) -> str:
     return f"{metric.show(held.mean or 0.0)}{f' ({ends})' if ends else ''}"
 
 
-def _spoken(panel: Panel, metric: Metric) -> str:
+def _spoken(panel: Panel) -> str:
     """The numbers of a panel in words; empty without any."""
-    said = [
-        f"{label}, {VIEW_TITLES[view]} {_text(held, metric)}"
-        for label, row in panel.rows.items()
-        for view, held in row.items()
-        if view in VIEW_TITLES and held.mean is not None
-    ]
+    said = [f"{tip}" for _, _, tip in _points(panel, VIEWS)]
     return f"{panel.title}: {'; '.join(said)}." if said else ""
 
 
+def _points(
+    panel: Panel, shown: Sequence[str]
+) -> Iterator[tuple[float, tuple[str, Estimate], str]]:
+    """Height, view and number, and words of each mark."""
+    for middle, (label, row) in enumerate(panel.rows.items()):
+        there = [view for view in shown if view in row]
+        for place, view in enumerate(there):
+            if row[view].mean is not None:
+                at = middle + APART * (place - (len(there) - 1) / 2)
+                words = f"{label}, {VIEW_TITLES[view]} {_text(row[view], panel.metric)}"
+                yield at, (view, row[view]), words
+
+
 def _paint(
-    figure: Figure,
-    *,
-    lines: Sequence[Sequence[Panel]],
-    metric: Metric,
-    shown: Sequence[str],
-    columns: int,
-    same: bool,
+    figure: Figure, *, lines: Sequence[Sequence[Panel]], shown: Sequence[str], legend: int
 ) -> None:
     drawn = figure.subplots(len(lines), max(map(len, lines)), squeeze=False)
-    for row, (axes, panels) in enumerate(zip(drawn, lines, strict=True)):
+    for axes, panels in zip(drawn, lines, strict=True):
         for place, each in enumerate(axes):
             if place >= len(panels):
                 each.set_axis_off()
                 continue
-            _panel(each, panels[place], metric, shown)
+            _panel(each, panels[place], shown)
             if place and list(panels[place].rows) == list(panels[0].rows):
                 each.set_yticklabels([])
-            if row + 1 == len(lines) or place >= len(lines[row + 1]):
-                each.set_xlabel(metric.heading)
-    if same:
-        ends = [axes.get_xlim() for axes in drawn.flat if axes.axison]
-        for axes in drawn.flat:
-            axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
-    entries = _entries(shown, [panel for line in lines for panel in line])
-    add_legend(figure, list(entries.values()), list(entries), columns)
+    if legend:
+        from matplotlib.lines import Line2D
+
+        names = _names(shown, [panel for line in lines for panel in line])
+        marks = {name: Line2D([], [], **look) for name, look in names.items()}
+        add_legend(figure, list(marks.values()), list(marks), legend)
 
 
-def _panel(axes: Axes, panel: Panel, metric: Metric, shown: Sequence[str]) -> None:
-    factor = 100.0 if metric.percent else 1.0
-    x: list[float] = []
-    y: list[float] = []
-    tips: list[str] = []
-    for middle, (label, row) in enumerate(panel.rows.items()):
+def _panel(axes: Axes, panel: Panel, shown: Sequence[str]) -> None:
+    factor = 100.0 if panel.metric.percent else 1.0
+    for middle, label in enumerate(panel.rows):
         for name, level in panel.levels.get(label, {}).items():
-            axes.plot([factor * level] * 2, [middle - 0.5, middle + 0.5], **LINES[name])
-        there = [view for view in shown if view in row]
-        for place, view in enumerate(there):
-            held = row[view]
-            if held.mean is None:
-                continue
-            at = middle + APART * (place - (len(there) - 1) / 2)
+            if level.mean is not None:
+                ends = [middle - 0.5, middle + 0.5]
+                axes.plot([factor * level.mean] * 2, ends, **LINES[name])
+    points = list(_points(panel, shown))
+    for at, (view, held), _ in points:
+        if held.low is not None and held.high is not None:
             colour = VIEW_LOOKS[view]["color"]
-            if held.low is not None and held.high is not None:
-                ends = [factor * held.low, factor * held.high]
-                axes.plot(ends, [at, at], "-", color=colour, lw=1.4)
-            axes.plot([factor * held.mean], [at], **_marker(view))
-            x.append(factor * held.mean)
-            y.append(at)
-            tips.append(f"{label}, {VIEW_TITLES[view]}: {_text(held, metric)}")
-    add_tips(axes, x, y, tips)
+            axes.plot([factor * held.low, factor * held.high], [at, at], "-", color=colour, lw=1.4)
+        axes.plot([factor * (held.mean or 0.0)], [at], **_marker(view))
+    means = [factor * (held.mean or 0.0) for _, (_, held), _ in points]
+    add_tips(axes, means, [at for at, _, _ in points], [tip for _, _, tip in points])
     axes.set_yticks(range(len(panel.rows)), [shorten(label, 26) for label in panel.rows])
     axes.set_ylim(len(panel.rows) - 0.4, -0.6)
     axes.margins(x=0.08)
@@ -168,19 +152,17 @@ def _panel(axes: Axes, panel: Panel, metric: Metric, shown: Sequence[str]) -> No
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
     axes.set_title(shorten(panel.title, 32))
+    axes.set_xlabel(panel.metric.heading)
 
 
 def _marker(view: str) -> dict[str, Any]:
-    size = 9.0 if VIEW_LOOKS[view]["marker"] == "*" else 6.0
-    width = 2.0 if VIEW_LOOKS[view]["marker"] == "x" else 0.0
-    colour = VIEW_LOOKS[view]["color"]
-    return {**VIEW_LOOKS[view], "ls": "None", "ms": size, "mew": width, "mfc": colour}
+    look = VIEW_LOOKS[view]
+    size, width = 9.0 if look["marker"] == "*" else 6.0, 2.0 if look["marker"] == "x" else 0.0
+    return {**look, "ls": "None", "ms": size, "mew": width, "mfc": look["color"]}
 
 
-def _entries(shown: Sequence[str], panels: Sequence[Panel]) -> dict[str, Any]:
-    """Lines of the legend by their text."""
-    from matplotlib.lines import Line2D
-
+def _names(shown: Sequence[str], panels: Sequence[Panel]) -> dict[str, dict[str, Any]]:
+    """How each entry of the legend is drawn."""
     used = {n for panel in panels for levels in panel.levels.values() for n in levels}
-    views = {VIEW_TITLES[view]: Line2D([], [], **_marker(view)) for view in shown}
-    return views | {n: Line2D([], [], **look) for n, look in LINES.items() if n in used}
+    views = {VIEW_TITLES[view]: _marker(view) for view in shown}
+    return views | {name: look for name, look in LINES.items() if name in used}

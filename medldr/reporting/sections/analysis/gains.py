@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from medldr.evaluation.comparison.findings import FINDINGS
 from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import metric_facts
-from medldr.reporting.document import Bullets, Drawing, Figures, Section
+from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.results.gains import Gain
@@ -37,32 +37,30 @@ class SweepGains:
 
 
 def gains_section(found: Mapping[str, SweepGains]) -> Section | None:
-    """For each sweep what each method does in how many domains, in sentences and a table.
-
-    Each method has a figure too, unless it is a control.
+    """For each sweep a table, and for each method but controls a figure.
 
     Args:
         found: Gains by the title of their sweep.
     """
     there = {title: of for title, of in found.items() if _several(of)}
-    several = len(there) > 1
-    leads, tables = list[str](), list[Table]()
-    drawings = list[Drawing | None]()
+    drawn = [(of, gains) for of in there.values() for method, gains in of.methods.items()
+             if method not in of.controls]  # fmt: skip
+    drawings = [gains_figure(gains, of.reference, of.metric, number)
+                for number, (of, gains) in enumerate(drawn, 1)]  # fmt: skip
+    tables = [gains_table(of, title if len(there) > 1 else "") for title, of in there.items()]
+    return section(
+        "analysis", "gains", Figures([one for one in drawings if one is not None]), *tables,
+        reference=" or ".join(dict.fromkeys(of.reference for of in there.values())),
+    )  # fmt: skip
+
+
+def gains_answers(found: Mapping[str, SweepGains]) -> Iterator[str]:
+    """What each method does in how many domains; controls, which explain others, are named so."""
+    there = {title: of for title, of in found.items() if _several(of)}
     for title, of in there.items():
         for method, gains in of.methods.items():
-            if method not in of.controls:  # they explain others, and the table has them
-                number = len(drawings) + 1
-                drawings.append(gains_figure(gains, of.reference, of.metric, number))
-            text = verdict(gains, of.reference, of.metric)
-            text = f"Control: {text}" if method in of.controls else text
-            leads.append(f"{title}: {text}" if several else text)
-        tables.append(gains_table(of, title if several else ""))
-    shown = Figures([drawing for drawing in drawings if drawing is not None])
-    references = dict.fromkeys(of.reference for of in there.values())
-    return section(
-        "analysis", "gains", Bullets(leads, "verdict"), shown, *tables,
-        reference=" or ".join(references),
-    )  # fmt: skip
+            text = "Control: " * (method in of.controls) + verdict(gains, of.reference, of.metric)
+            yield f"{title}: {text}" if len(there) > 1 else text
 
 
 def _several(of: SweepGains) -> bool:
@@ -121,20 +119,17 @@ def gains_table(of: SweepGains, title: str = "") -> Table:
 
 def gains_lines(found: Mapping[str, SweepGains]) -> list[dict[str, object]]:
     """One line per method and domain."""
-    return [line for sweep, of in found.items() if _several(of) for line in _lines(sweep, of)]
-
-
-def _lines(sweep: str, of: SweepGains) -> Iterator[dict[str, object]]:
-    for method, gains in of.methods.items():
-        for gain in gains:
-            held, unseen = gain.difference.estimate, gain.unseen
-            seen = "" if unseen is None else "unseen" if unseen else "seen"
-            yield {
-                "sweep": sweep, "method": method, "compared_with": of.reference, "data": gain.data,
-                "domain": gain.domain, "held_out": gain.held_out, "split": gain.split,
-                "seen": seen, "metric": of.metric, "seeds": gain.difference.seeds,
-                "difference": held.mean, "low": held.low, "high": held.high,
-                "p": gain.difference.p, "p_holm": gain.difference.p_holm,
-                "finding": gain.difference.finding or "not compared",
-                "control": method in of.controls, "reason": held.reason,
-            }  # fmt: skip
+    seen = {None: "", True: "unseen", False: "seen"}
+    return [
+        {"sweep": sweep, "method": method, "compared_with": of.reference, "data": gain.data,
+         "domain": gain.domain, "held_out": gain.held_out, "split": gain.split,
+         "seen": seen[gain.unseen], "metric": of.metric, "seeds": gain.difference.seeds,
+         "difference": held.mean, "low": held.low, "high": held.high, "p": gain.difference.p,
+         "p_holm": gain.difference.p_holm, "finding": gain.difference.finding or "not compared",
+         "control": method in of.controls, "reason": held.reason}
+        for sweep, of in found.items()
+        if _several(of)
+        for method, gains in of.methods.items()
+        for gain in gains
+        for held in [gain.difference.estimate]
+    ]  # fmt: skip

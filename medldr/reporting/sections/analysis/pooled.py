@@ -92,30 +92,21 @@ def pooled_lines(found: Sequence[Pooled]) -> list[dict[str, object]]:
     """A line for each gain, and one for each summary."""
     lines: list[dict[str, object]] = []
     for each in found:
-        head = {
-            "method": each.method, "compared_with": each.reference, "metric": each.metric,
-            "over": each.over, "control": each.control,
+        summary = each.summary
+        weights = summary.weights if summary is not None else [None] * len(each.effects)
+        head = {"method": each.method, "compared_with": each.reference, "metric": each.metric,
+                "over": each.over, "control": each.control}  # fmt: skip
+        low, high = each.predicted or (None, None)
+        more = {} if summary is None else {
+            "predicted_low": low, "predicted_high": high, "k": len(each.effects),
+            "tau": summary.tau, "i2": summary.i2, "q": summary.q, "q_p": summary.q_p,
+            "few": summary.few,
         }  # fmt: skip
-        weights = () if each.summary is None else each.summary.weights
-        for place, effect in enumerate(each.effects):
-            held = effect.estimate
-            lines.append({
-                **head, "kind": "gain", "name": effect.name, "difference": held.mean,
-                "error": effect.error, "low": held.low, "high": held.high,
-                "weight": weights[place] if weights else None, "reason": held.reason,
-            })  # fmt: skip
-        found_mean, summary = each.estimate, each.summary
-        line = {
-            **head, "kind": "mean", "name": "", "difference": found_mean.mean,
-            "error": found_mean.se, "low": found_mean.low, "high": found_mean.high,
-            "reason": found_mean.reason,
-        }  # fmt: skip
-        if summary is not None:
-            low, high = each.predicted or (None, None)
-            line |= {
-                "predicted_low": low, "predicted_high": high, "k": len(each.effects),
-                "tau": summary.tau, "i2": summary.i2, "q": summary.q, "q_p": summary.q_p,
-                "few": summary.few,
-            }  # fmt: skip
-        lines.append(line)
+        numbers = [("gain", effect.name, effect.estimate, effect.error, {"weight": weight})
+                   for effect, weight in zip(each.effects, weights, strict=True)]  # fmt: skip
+        mean = each.estimate
+        for kind, name, held, error, own in (*numbers, ("mean", "", mean, mean.se, more)):
+            lines.append({**head, "kind": kind, "name": name, "difference": held.mean,
+                          "error": error, "low": held.low, "high": held.high, **own,
+                          "reason": held.reason})  # fmt: skip
     return lines

@@ -1,116 +1,117 @@
-"""What sweep folders show beyond their reports, from the folders alone."""
+"""What sweep folders show of their methods beyond their reports, from the folders alone."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from medldr.folders.sweep_record import SweepFolder
-from medldr.reporting.document import Block, Bullets, Heading, Section
-from medldr.reporting.prose import section
+from medldr.reporting.document import Section
 from medldr.reporting.read.sweep import read_study
-from medldr.reporting.results.batch_sizes import batch_curves
+from medldr.reporting.results.batch_sizes import BatchCurve, batch_curves
 from medldr.reporting.results.data_sets import data_sets
 from medldr.reporting.results.gains import gains, metric_of_domains
-from medldr.reporting.results.pooled import Compared, pooled
-from medldr.reporting.results.training_cost import training_cost
-from medldr.reporting.sections.analysis.batch import batch_lines, batch_section
-from medldr.reporting.sections.analysis.cost import cost_lines, cost_section
+from medldr.reporting.results.pooled import Compared, Pooled, pooled
+from medldr.reporting.results.training_cost import Cost, training_cost
 from medldr.reporting.sections.analysis.gains import SweepGains, gains_lines, gains_section
 from medldr.reporting.sections.analysis.pooled import pooled_lines, pooled_section
-from medldr.reporting.sections.held_out import held_out
+from medldr.reporting.sections.analysis.training import (
+    batch_lines,
+    batch_section,
+    cost_lines,
+    cost_section,
+)
+from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.sweep.common import Results, results_of
-from medldr.reporting.sections.sweep.csv_lines import csv_lines
-from medldr.reporting.sections.sweep.missing_runs import missing_runs
-from medldr.reporting.sections.sweep.result import result
 
 Lines = list[dict[str, object]]
 
 
-def sweep_sections(folders: Sequence[Path]) -> Iterator[tuple[Section, Lines]]:
-    """Every section that these sweeps have something to show in, with the lines of its csv file.
+@dataclass(frozen=True)
+class Sweeps:
+    """What sweeps show, by their titles.
 
-    Runs that failed or are missing are named in the last section and left out of the others.
+    Attributes:
+        curves: Metrics against the size of a batch.
+        costs: What training costs.
+        gains: Differences from the reference, by domain.
+        pooled: The gains of all data sets together.
+        notes: Runs that are missing, in words.
+    """
+
+    curves: Mapping[str, Sequence[BatchCurve]] = field(default_factory=dict)
+    costs: Mapping[str, Sequence[Cost]] = field(default_factory=dict)
+    gains: Mapping[str, SweepGains] = field(default_factory=dict)
+    pooled: Sequence[Pooled] = ()
+    notes: Sequence[str] = ()
+
+    def sections(self) -> list[tuple[str, Callable[[], Section | None]]]:
+        """Name and maker of each section."""
+        return [
+            ("gains", lambda: gains_section(self.gains)),
+            ("pooled", lambda: pooled_section(self.pooled)),
+            ("batch", lambda: batch_section(self.curves)),
+            ("cost", lambda: cost_section(self.costs)),
+        ]
+
+    def lines(self) -> dict[str, Lines]:
+        """The lines of each csv file."""
+        return {
+            "batch": batch_lines(self.curves), "cost": cost_lines(self.costs),
+            "gains": gains_lines(self.gains), "pooled": pooled_lines(self.pooled),
+        }  # fmt: skip
+
+
+def read_sweeps(folders: Sequence[Path]) -> Sweeps:
+    """Everything that these sweeps show; runs that failed or are missing are counted alone.
 
     Args:
         folders: Sweep folders, or any folders of run folders, finished or not.
 
-    Yields:
-        A section, and its lines, which all have the same keys: the columns of the file.
-
     Raises:
         InputError: If a folder holds no runs, or its `sweep.json` is damaged.
     """
-    found = _read(folders)
-    scored = {title: of for title, (of, _) in found.items() if of.splits}
-    curves = {
-        title: batch_curves(of.study, of.columns, of.metrics[0], of.splits[0])
-        for title, of in scored.items()
-    }
-    costs = {
-        title: [
-            cost
-            for data in data_sets(of.study, of.columns)
-            if (cost := training_cost(of.study, data, of.metrics[0], of.splits[0])) is not None
-        ]
-        for title, of in scored.items()
-    }
-    helps = {
-        title: SweepGains(
-            of.study.reference,
-            (metric := metric_of_domains(of.metrics[0])),
-            gains(of.study, of.columns, metric),
-            of.study.layout.controls,
-        )
-        for title, of in scored.items()
-    }
-    first = next(iter(scored.values()), None)
-    compared = [Compared(of.study, of.columns) for of in scored.values()]
-    together = [] if first is None else pooled(compared, first.metrics[0], first.splits[0])
-    made = (
-        (batch_section(curves), batch_lines(curves)),
-        (cost_section(costs), cost_lines(costs)),
-        (gains_section(helps), gains_lines(helps)),
-        (pooled_section(together), pooled_lines(together)),
-        (tables_section(found), tables_lines(found)),
+    every = dict(_read(folders))
+    found = {title: of for title, of in every.items() if of.splits}
+    first = next(iter(found.values()), None)
+    compared = [Compared(of.study, of.columns) for of in found.values()]
+    return Sweeps(
+        curves={
+            title: batch_curves(of.study, of.columns, of.metrics[0], of.splits[0])
+            for title, of in found.items()
+        },
+        costs={title: list(_costs(of)) for title, of in found.items()},
+        gains={title: _gains(of) for title, of in found.items()},
+        pooled=[] if first is None else pooled(compared, first.metrics[0], first.splits[0]),
+        notes=[
+            f"{title}: {count(missing, 'run')} of {len(of.study.every)} did not finish or cannot "
+            "be read; `medldr report` names them"
+            for title, of in every.items()
+            if (missing := sum(entry.files is None for entry in of.study.every))
+        ],
     )
-    for shown, lines in made:
-        if shown is not None:
-            keys = dict.fromkeys(key for line in lines for key in line)
-            yield shown, [{key: line.get(key, "") for key in keys} for line in lines]
 
 
-Read = Mapping[str, tuple[Results, list[str]]]
-"""Results and notes of each sweep by its title."""
-
-
-def _read(folders: Sequence[Path]) -> Read:
-    found: dict[str, tuple[Results, list[str]]] = {}
+def _read(folders: Sequence[Path]) -> Iterator[tuple[str, Results]]:
+    known = set[str]()
     for folder in folders:
         study = read_study(SweepFolder(folder))
         title, number = study.layout.title, 2
-        while title in found:
+        while title in known:
             title, number = f"{study.layout.title} [{number}]", number + 1
-        found[title] = results_of(study)
-    return found
+        known.add(title)
+        yield title, results_of(study)[0]
 
 
-def tables_section(found: Read) -> Section | None:
-    """The grids of each sweep's report, and what is missing in them."""
-    blocks = list[Block]()
-    for title, (of, notes) in found.items():
-        parts = (
-            result(of),
-            held_out(of.held_out, of.metrics[0]),
-            missing_runs(of.study, of.columns),
-        )
-        blocks.append(Heading(title))
-        blocks += [block for part in parts if part is not None for block in part.blocks]
-        about = [note for column in of.columns for note in column.notes]
-        blocks.append(Bullets([*of.study.notes, *notes, *about]))
-    return section("analysis", "tables", *blocks)
+def _costs(of: Results) -> Iterator[Cost]:
+    for data in data_sets(of.study, of.columns):
+        cost = training_cost(of.study, data, of.metrics[0], of.splits[0])
+        if cost is not None:
+            yield cost
 
 
-def tables_lines(found: Read) -> Lines:
-    """The lines of each sweep's `report.csv`."""
-    return [{"sweep": title, **line} for title, (of, _) in found.items() for line in csv_lines(of)]
+def _gains(of: Results) -> SweepGains:
+    metric = metric_of_domains(of.metrics[0])
+    found = gains(of.study, of.columns, metric)
+    return SweepGains(of.study.reference, metric, found, of.study.layout.controls)

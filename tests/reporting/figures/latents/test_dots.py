@@ -12,18 +12,19 @@ ACCURACY = metric_facts("accuracy")
 
 def panel(title="run", rows=("a", "b"), **views):
     views = views or {"original": Estimate(0.5, low=0.4, high=0.6)}
-    return Panel(title, dict.fromkeys(rows, views), {row: {GUESSING: 0.25} for row in rows})
+    levels = {row: {GUESSING: Estimate(0.25)} for row in rows}
+    return Panel(title, ACCURACY, dict.fromkeys(rows, views), levels)
 
 
 def made(panels):
-    return dots_figure("f", panels, ACCURACY, title="t", caption="c")
+    return dots_figure("f", panels, title="t", caption="c")
 
 
 def test_numbers_are_in_words_and_under_the_pointer():
     drawing = made([panel(rows=["a"])])
     assert not drawing.error
     assert drawing.alt == "run: a, original 50.0 (40.0 to 60.0)."
-    assert "<title>a, original: 50.0 (40.0 to 60.0)</title>" in drawing.svg
+    assert "<title>a, original 50.0 (40.0 to 60.0)</title>" in drawing.svg
     assert for_paper(drawing, "pdf").startswith(b"%PDF")
 
 

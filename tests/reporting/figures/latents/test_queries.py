@@ -21,7 +21,7 @@ def found(**more):
     given = {
         "batch": scene(32), "inserted": scene(6, 32, names=("x", "y")), "batches": 32,
         "one_class": scene(24, names=("a", "b")), "class_name": "x", "perplexity": (30.0, 30.0),
-        "left_out": 0, "moved": {},
+        "left_out": 0, "moved": (),
     }  # fmt: skip
     return Queries(**given | more)
 

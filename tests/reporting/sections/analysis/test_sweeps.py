@@ -9,8 +9,8 @@ from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.reporting.document import Document, Heading
-from medldr.reporting.sections.analysis.sweeps import sweep_sections
+from medldr.reporting.document import Document
+from medldr.reporting.sections.analysis.sweeps import read_sweeps
 from medldr.reporting.writers.html import html_page
 
 METHODS = {"erm": {"name": "erm"}, "latentdr_sa": {"name": "latentdr", "degrade": "attention"}}
@@ -48,49 +48,45 @@ def batches(run_folder, tmp_path):
     return folder.path
 
 
-def by_anchor(folders):
-    return {made.anchor: (made, lines) for made, lines in sweep_sections(folders)}
+def sections(found):
+    made = {name: make() for name, make in found.sections()}
+    return {name: section for name, section in made.items() if section is not None}
 
 
 def test_an_unfinished_sweep_shows_what_it_has(batches):
-    found = by_anchor([batches])
-    assert list(found) == ["batch", "cost", "gains", "tables"]
-    for _, lines in found.values():  # the columns of a csv file
-        assert len({tuple(line) for line in lines}) == 1
-    made, lines = found["batch"]
-    assert [row.heading for row in made.tables[0].rows] == ["ERM", "LatentDR (SA)"]
-    counts = [(line["method"], line["images"], line["runs"]) for line in lines]
+    found = read_sweeps([batches])
+    shown, lines = sections(found), found.lines()
+    assert set(shown) == {"batch", "cost", "gains"}
+    assert [row.heading for row in shown["batch"].tables[0].rows] == ["ERM", "LatentDR (SA)"]
+    counts = [(line["method"], line["images"], line["runs"]) for line in lines["batch"]]
     assert ("LatentDR (SA)", 16, 1) in counts
     assert ("ERM", 16, 2) in counts
-    times = [line["seconds_per_step"] for line in found["cost"][1]]
+    times = [line["seconds_per_step"] for line in lines["cost"]]
     assert times == pytest.approx([1.5 / 8] * 6)
-    made, lines = found["tables"]
-    assert [block.text for block in made.of(Heading)] == ["Sizes"]
-    missing = made.tables[-1]
-    assert {row.cells[0].content for row in missing.rows} == {"failed", "not run"}
-    assert lines[0]["sweep"] == "Sizes"
+    assert found.notes == [
+        "Sizes: 2 runs of 12 did not finish or cannot be read; `medldr report` names them"
+    ]
 
 
 def test_a_sweep_given_twice_is_told_apart_and_never_pooled(batches):
-    found = by_anchor([batches, batches])
-    assert "pooled" not in found
-    made, _ = found["tables"]
-    assert [block.text for block in made.of(Heading)] == ["Sizes", "Sizes [2]"]
-    page = html_page(Document("t", "k", sections=[section for section, _ in found.values()]))
+    found = read_sweeps([batches, batches])
+    assert list(found.costs) == ["Sizes", "Sizes [2]"]
+    assert "pooled" not in sections(found)
+    page = html_page(Document("t", "k", sections=list(sections(found).values())))
     assert page.count('id="batch"') == 1
 
 
 def test_a_sweep_of_several_sets_is_pooled(whole_folder):
-    found = by_anchor([whole_folder.path])
-    made, lines = found["pooled"]
-    names = {line["name"] for line in lines if line["kind"] == "gain"}
+    found = read_sweeps([whole_folder.path])
+    shown = sections(found)
+    names = {line["name"] for line in found.lines()["pooled"] if line["kind"] == "gain"}
     assert names == {"Derma_1", "OCT"}
-    assert any("cannot be relied on" in text for _, text in made.tables[0].footnotes)
-    assert "batch" not in found
-    assert "DOE_JANE" not in html_page(Document("t", "k", sections=[m for m, _ in found.values()]))
+    assert any("cannot be relied on" in text for _, text in shown["pooled"].tables[0].footnotes)
+    assert "batch" not in shown
+    assert "DOE_JANE" not in html_page(Document("t", "k", sections=list(shown.values())))
 
 
 def test_a_folder_without_runs_is_refused(tmp_path):
     with pytest.raises(InputError):
-        list(sweep_sections([tmp_path]))
-    assert list(sweep_sections([])) == []
+        read_sweeps([tmp_path])
+    assert sections(read_sweeps([])) == {}
