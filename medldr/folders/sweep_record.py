@@ -77,6 +77,7 @@ class Layout:
         reference: Row that the others are compared with; None: the first one.
         controls: Rows shown separately: they explain others and do not compete with them.
         contrasts: Further pairs of rows to compare, (one, other): one minus other.
+        verdict: The row that the report's verdict is about; None: all that compete.
         metrics: Metrics that have a table; the first one is the main metric.
         titles: What to print in place of the name of a row or column.
         remark: Banner at the top of the report.
@@ -94,6 +95,7 @@ class Layout:
     reference: str | None = None
     controls: tuple[str, ...] = ()
     contrasts: tuple[tuple[str, str], ...] = ()
+    verdict: str | None = None
     metrics: tuple[str, ...] = ("accuracy", "auc")
     titles: dict[str, str] = field(default_factory=dict, hash=False)
     remark: str = ""

@@ -11,13 +11,15 @@ from pathlib import Path
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.sweep_record import SweepFolder
+from medldr.reporting.document import Document
 from medldr.reporting.pages.checklist import checklist_page
 from medldr.reporting.pages.comparison import comparison_page
 from medldr.reporting.pages.run import run_page
-from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
+from medldr.reporting.pages.sweep import SweepPage, plain, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.comparison.terminal import comparison_overview
+from medldr.reporting.sections.comparison.parts import titled
+from medldr.reporting.sections.comparison.terminal import comparison_overview, known_metric
 from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.table import Table
@@ -99,7 +101,7 @@ def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
 def write_comparison(
     found: Comparison,
     path: Path | str,
-    title: str,
+    title: str | None = None,
     remark: str | None = None,
     folders: Sequence[RunFolder | Path | str] = (),
 ) -> Path:
@@ -108,7 +110,7 @@ def write_comparison(
     Args:
         found: The comparison.
         path: The page to write.
-        title: Its title.
+        title: Its title; unset: made of the methods' titles.
         remark: A banner at the top, such as `DEMONSTRATION`.
         folders: The run folders compared, for learning curves and published numbers; a run whose
             folder is not given has neither.
@@ -120,9 +122,21 @@ def write_comparison(
         InputError: If a folder is not a run folder.
         StorageError: If the page cannot be written.
     """
-    files = {run.name: run for run in (read_run(_folder(folder)) for folder in folders)}
-    write_text(path, html_page(comparison_page(found, title, remark, files)))
+    _write_comparison(found, path, title, remark, [_folder(folder) for folder in folders])
     return Path(path)
+
+
+def _write_comparison(
+    found: Comparison,
+    path: Path | str,
+    title: str | None,
+    remark: str | None,
+    folders: Sequence[RunFolder],
+) -> Comparison:
+    """Write the page; returns the comparison with the titles of its methods."""
+    files = {run.name: run for run in map(read_run, folders)}
+    write_text(path, html_page(comparison_page(found, title, remark, files)))
+    return titled(found, files)[1]
 
 
 def compare_runs(
@@ -152,14 +166,19 @@ def compare_runs(
     from medldr.evaluation.comparison.compare import make_comparison
 
     found = make_comparison(folders, margin=margin, metric=metric)
-    overview = comparison_overview(found, metric or found.primary)
+    known_metric(found, metric or found.primary)
     used = {run for method in found.methods for run in method.runs}
     shown = [folder for folder in map(_folder, folders) if folder.path.resolve().name in used]
-    page = write_comparison(found, path, title or " and ".join(found.names), remark, shown)
+    named = _write_comparison(found, path, title, remark, shown)
+    _print(comparison_overview(named, metric or found.primary), Path(path))
+    return found
+
+
+def _print(overview: Document, page: Path) -> None:
+    """Print what a page begins with, and where it is."""
     out = console()
     print_document(overview, out)
     out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
-    return found
 
 
 @dataclass(frozen=True)
@@ -215,19 +234,17 @@ def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
 
 
 def printed_tables(report: SweepReport) -> list[Table]:
-    """The grids of a sweep as `print_sweep` prints them."""
-    shown = terminal_page(report.sweep)
-    return [table for _, table in shown.tables(["result"])]
+    """The grids of a sweep in few words: without intervals and footnotes."""
+    grids = report.sweep.document.tables(["result", "grids"])
+    return [plain(table) for _, table in grids]
 
 
 def print_sweep(report: SweepReport) -> None:
-    """Print the grids of a sweep, what is missing, and which files were written."""
-    out, given = console(), SweepFolder(report.page.parent)
+    """Print the verdict of a sweep, its grid, what is missing, and where the page is."""
+    given = SweepFolder(report.page.parent)
     # Without a sweep.json there is nothing that `medldr sweep status` could read.
     hint = f"{given.path}" if given.sweep.is_file() else ""
-    print_document(terminal_page(report.sweep, hint, styled=out.is_terminal), out)
-    for file in report.files:
-        out.print(f"{file}", soft_wrap=True, highlight=False, markup=False)
+    _print(terminal_page(report.sweep, hint, styled=console().is_terminal), report.page)
 
 
 def _folder(folder: RunFolder | Path | str) -> RunFolder:

@@ -4,9 +4,11 @@ import functools
 import hashlib
 import json
 import shutil
+import sys
 import zlib
 from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +22,10 @@ from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, read
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.grid import make_grid
 from medldr.types import Predictions
+
+HERE = str(Path(__file__).parent)
+if HERE not in sys.path:
+    sys.path.insert(0, HERE)
 
 FRACTURES = ("buckle", "nondisplaced", "displaced")
 SPEC = {
@@ -104,6 +110,7 @@ def write_run(
     scored=None,
     further=None,
     columns=None,
+    tables=None,
 ):
     """Write the files of a finished run.
 
@@ -112,6 +119,7 @@ def write_run(
         scored: Keys of the section `evaluation`.
         further: Rules that are not reported, each with the skill of its predictions.
         columns: Values of each column of the metadata, repeated over the rows of each split.
+        tables: Predictions by split, in place of those that are made here.
         splits: Those with predictions; held-out domains add ``id_test`` unless ``id_val`` is there.
     """
     files = RunFolder(parent / name)
@@ -136,7 +144,7 @@ def write_run(
             for split in wanted
         }
 
-    tables = predicted(skill, seed)
+    tables = tables or predicted(skill, seed)
     chosen = {"rule": "val_auc", "split": "val", "epoch": 2, "step": 16, "value": 0.7123,
               "oracle": False} | (selection or {})  # fmt: skip
     scoring = EvaluationConfig(draws=100, **(scored or {}))
@@ -210,6 +218,12 @@ def score_other():
         files.evaluation.write_text(json.dumps(scored, allow_nan=False))
 
     return score
+
+
+@pytest.fixture(scope="session", name="write_run")
+def fixture_write_run():
+    """Write the files of a finished run, in whatever folder."""
+    return write_run
 
 
 @pytest.fixture

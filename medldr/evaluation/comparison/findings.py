@@ -1,9 +1,9 @@
 """What a difference shows: better or worse, and whether it is within a margin.
 
-A difference has a direction only where it is clear: its p, after Holm's correction where it belongs
-to a family, is below 0.05, or, for one that has no p in any study, its 95% CI excludes zero.
-Everything else is no clear difference, which does not mean equal. Where a method has one or two
-seeds there is an interval but no test, so there is no direction either.
+A difference has a direction only where it is clear: its 95% CI excludes zero and its p, after
+Holm's correction where it belongs to a family, is below 0.05; for one that has no p in any study
+the CI decides alone. Everything else is no clear difference, which does not mean equal. Where a
+method has one or two seeds there is an interval but no test, so there is no direction either.
 
 Non-inferiority says more. With a margin, stated before looking at results, the 95% CI tells: the
 method is non-inferior if the whole interval is better than minus the margin, inferior if all of it
@@ -44,13 +44,9 @@ def direction(difference: Estimate, p: float | None = None) -> Direction:
         >>> direction(Estimate(-0.1, low=-0.2, high=-0.02), p=0.06)
         'unclear'
     """
-    low, high = difference.low, difference.high
-    variance = difference.variance
-    if variance is not None and variance.seeds and not variance.tested:
-        return "unclear"
-    if p is not None:
-        low = high = difference.mean if p < ALPHA else None
-    if low is None or high is None or low <= 0 <= high:
+    low, high, variance = difference.low, difference.high, difference.variance
+    few = variance is not None and bool(variance.seeds) and not variance.tested
+    if few or (p is not None and p >= ALPHA) or low is None or high is None or low <= 0 <= high:
         return "unclear"
     return "higher" if low > 0 else "lower"
 
@@ -67,11 +63,12 @@ def finding(
         untested: Why it is not tested; empty if it is.
 
     Example:
-        >>> finding("accuracy", Estimate(0.1), 0.01), finding("ece", Estimate(0.1), 0.01)
+        >>> found = Estimate(0.1, low=0.05, high=0.15)
+        >>> finding("accuracy", found, 0.01), finding("ece", found, 0.01)
         ('better', 'worse')
-        >>> finding("accuracy", Estimate(0.1), 0.05)
+        >>> finding("accuracy", found, 0.05)
         'no clear difference'
-        >>> finding("accuracy", Estimate(0.1, low=0.05, high=0.15), None, "two seeds")
+        >>> finding("accuracy", found, None, "two seeds")
         'not compared'
     """
     if difference.mean is None:

@@ -207,7 +207,7 @@ def detectable(variance: Variance) -> float:
     """The smallest difference that is detected with 80% power.
 
     Args:
-        variance: Of the difference, as the analysis finds it on average.
+        variance: Of the difference: as the analysis finds it on average, or as it found it.
 
     Example:
         >>> known = Variance((Source(1e-4, 1e9),), (Source(1e-12, 2),), fewest=3)
@@ -228,12 +228,13 @@ def _halves(variance: Variance, methods: int) -> Array:
     """
     from scipy.special import gammaincinv, stdtrit
 
-    own, (seeds,) = variance.fewest - 1, variance.seeds
+    own, seeds = variance.fewest - 1, sum(source.variance for source in variance.seeds)
     places = (np.arange(NODES) + 0.5) / NODES
-    grid = seeds.variance / methods * 2 * gammaincinv(own / 2, places) / own
+    grid = seeds / methods * 2 * gammaincinv(own / 2, places) / own
     each = np.stack(np.meshgrid(*[grid] * methods))
     total_of_seeds, root = each.sum(axis=0), (each**2).sum(axis=0) ** 0.5
-    of_seeds_df = own * total_of_seeds / root  # as in `of_seeds`
+    # As in `of_seeds`.
+    of_seeds_df = own * np.divide(total_of_seeds, root, out=np.ones_like(root), where=root > 0)
     units = sum(source.variance for source in variance.units)
     total = units + np.maximum(0.0, total_of_seeds - variance.noise)
     parts = sum(source.variance**2 / source.df for source in variance.units)

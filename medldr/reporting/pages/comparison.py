@@ -16,38 +16,34 @@ DEMONSTRATION = "A demonstration of the tool, not evidence for the method."
 
 
 def comparison_page(
-    found: Comparison, title: str, remark: str | None, files: Mapping[str, RunFiles]
+    found: Comparison, title: str | None, remark: str | None, files: Mapping[str, RunFiles]
 ) -> Document:
     """The page of a comparison.
 
     Args:
         found: The comparison.
-        title: The title of the page.
+        title: The title of the page; None: made of the methods' titles.
         remark: A banner at its top, such as `DEMONSTRATION`.
-        files: The run folders that are known, by name, for curves and published numbers.
+        files: The run folders that are known, by name, for titles, curves and published numbers.
     """
-    common, found = found.short_names()
+    common, found = parts.titled(found, files)
     sections = (
         parts.result(found),
-        parts.notes(found),
         parts.differences(found),
+        parts.other_splits(found),
         parts.domains(found),
-        section("run", "published", comparison_published(found, files)),
+        section("comparison", "published", comparison_published(found, files)),
         parts.curves(found, files),
         parts.runs(found),
-        parts.glossary(found),
+        parts.numbers_made(found),
     )
+    runs = count(sum(len(method.seeds) for method in found.methods), "run")
+    size = f"{count(len(found.methods), 'method')}, {runs}"
     return Document(
-        title,
+        title or " and ".join(found.names),
         "medldr · comparison of runs",
-        _subtitle(found, common),
+        f"{common}: {size}; differences are relative to {found.reference}".removeprefix(": "),
         parts.banners(found, remark),
         [made for made in sections if made is not None],
+        verdict=parts.comparison_verdict(found, found.primary),
     )
-
-
-def _subtitle(found: Comparison, common: str) -> str:
-    runs = count(sum(len(method.seeds) for method in found.methods), "run")
-    methods = count(len(found.methods), "method")
-    size = f"{methods}, {runs}; differences are relative to {found.reference}"
-    return f"{common}: {size}" if common else size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +13,6 @@ from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
-from medldr.reporting.sections.basis import no_groups_note
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published.fixed_split import sweep_published
@@ -26,8 +24,12 @@ from medldr.reporting.sections.sweep import result as grids
 from medldr.reporting.sections.sweep.common import Results, results_of
 from medldr.reporting.sections.sweep.differences import differences
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
+from medldr.reporting.sections.sweep.verdict import sweep_verdict
 from medldr.reporting.table import Table
 from medldr.reporting.wording import split_name
+
+MOST_COLUMNS = 6
+"""A terminal has no room for more."""
 
 
 @dataclass(frozen=True)
@@ -61,16 +63,16 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     results, notes = results_of(study)
     found, metrics = results.columns, results.metrics
     notes = [*study.notes, *notes, *(note for column in found for note in column.notes)]
-    notes += no_groups_note([(c.name, c.comparison) for c in found if c.comparison is not None])
     ours = [*sweep_published(study, found), *held_out_published(results.held_out)]
     sections = (
         grids.result(results),
-        details.folds(results),
+        grids.other_grids(results),
+        differences(results),
         held_out(results.held_out, metrics[0]),
+        details.folds(results),
         selection(study),
         missing_runs(study, found),
-        section("sweep", "notes", Bullets(notes)),
-        differences(results),
+        grids.numbers_made(results, notes),
         details.rules(results),
         details.classes(results),
         details.calibration(results),
@@ -79,7 +81,6 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         section("sweep", "published", *ours),
         sets.curves(results),
         sets.runs(results),
-        sets.glossary(results),
     )
     document = Document(
         _title(study),
@@ -87,6 +88,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         _subtitle(results),
         list(_banners(study, found)),
         [made for made in sections if made is not None],
+        verdict=sweep_verdict(results),
         wide=True,
     )
     return SweepPage(results, document)
@@ -101,7 +103,9 @@ def _title(study: Study) -> str:
 def _subtitle(results: Results) -> str:
     """The size of a sweep in words."""
     study, held = results.study, results.held_out
-    sets = {_content(study, column.name) for column in results.columns}
+    begun = [e for e in study.entries if e.files is not None]
+    names = {e.member.column: dataset_name(e.config, e.files.facts) for e in begun if e.files}
+    sets = {names.get(column.name, column.name) for column in results.columns}
     size = count(len(sets), "data set")
     if len(sets) < len(results.columns):
         size += f" in {len(results.columns)} columns"
@@ -114,17 +118,6 @@ def _subtitle(results: Results) -> str:
     return f"{methods}, {size}, {runs}; differences are relative to {study.reference}"
 
 
-def _content(study: Study, column: str) -> tuple[str, ...]:
-    """What tells data sets apart: their name and splits; the column's name while nothing ran."""
-    files = [entry.files for entry in study.of(column=column) if entry.files is not None]
-    facts = {
-        f"{dataset_name(of.config, of.facts)} {of.record.split_hash}"
-        for of in files
-        if of.record is not None
-    }
-    return tuple(sorted(facts)) or (column,)
-
-
 def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
     if study.layout.remark:
         yield Banner("remark", study.layout.remark)
@@ -132,18 +125,6 @@ def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
     oracles = ", ".join(row for row in study.rows if study.oracle(row))
     if oracles:
         yield Banner("oracle", sentence("oracles", rows=oracles))
-    states = Counter(entry.state for entry in study.every if entry.run is None)
-    if states:
-        each = ", ".join(f"{number} {state}" for state, number in states.items())
-        size = f"{states.total()} of {count(len(study.every), 'run')}"
-        yield Banner("warning", f"{size} without a result: {each}.")
-    apart = ", ".join(column.name for column in found if column.problem)
-    if apart:
-        yield Banner("warning", f"Left out because the runs cannot be compared: {apart}.")
-    members = [entry.member for entry in study.entries if entry.run is not None]
-    seeds = set(Counter((member.row, member.column) for member in members).values())
-    if 1 in seeds:
-        yield Banner("warning", sentence("single_seed" if len(seeds) > 1 else "only_single_seeds"))
 
 
 def _collapses(found: Sequence[Column]) -> Iterator[Banner]:
@@ -158,7 +139,7 @@ def _collapses(found: Sequence[Column]) -> Iterator[Banner]:
 
 
 def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> Document:
-    """What of a sweep is printed: its grids, held-out domains, and what is missing.
+    """What of a sweep is printed: its verdict, its first grid, and what is missing.
 
     Args:
         page: The sweep.
@@ -166,24 +147,30 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
         styled: Whether bold and underlined text is seen, as in a terminal but not in a file.
     """
     study, document = page.results.study, page.document
-    grids = [_plain(table) for _, table in document.tables(["result"])]
-    left_out = [replace(table, intervals=False) for _, table in document.tables(["left_out"])]
+    grids = [_narrow(plain(table)) for _, table in document.tables(["result"])]
     legend = _legend(grids, page.results.columns, styled=styled)
-    legend += ["↓ a method's lowest domain"] if left_out else []
     problems = [f"{c.name} is left out: {c.said}" for c in page.results.columns if c.problem]
     lines = [*problems, *study.notes, *missing_lines(study, folder)]
-    shown = Section("result", "", "", [*grids, *left_out])
-    shown.add(Paragraph("\n" + "; ".join(legend) if legend else ""), Bullets(lines, "warnings"))
-    return Document(document.title, "", banners=document.banners, sections=[shown])
+    shown = Section("result", "", "", [*grids])
+    shown.add(Paragraph("; ".join(legend)), Bullets(lines, "warnings"))
+    return replace(document, title="", sections=[shown])
 
 
-def _plain(table: Table) -> Table:
+def plain(table: Table) -> Table:
     """A grid in few words: no intervals, no footnotes."""
     rows = [
         replace(row, mark="", cells=[replace(cell, mark="") for cell in row.cells])
         for row in table.rows
     ]
     return replace(table, rows=rows, intervals=False, footnotes=[], notes=[])
+
+
+def _narrow(table: Table) -> Table:
+    """A grid that fits a terminal: of many columns only the average, where there is one."""
+    if len(table.columns) <= MOST_COLUMNS or table.columns[-1] != "Average":
+        return table
+    rows = [replace(row, cells=row.cells[-1:]) for row in table.rows]
+    return replace(table, columns=[table.columns[0], table.columns[-1]], rows=rows)
 
 
 def _legend(tables: Sequence[Table], columns: Sequence[Column], *, styled: bool) -> list[str]:

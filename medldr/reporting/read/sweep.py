@@ -68,6 +68,7 @@ def _of_fresh_rows(layout: Layout, first: str) -> Layout:
         reference=fresh_name(layout.reference or first),
         controls=(*layout.controls, *map(fresh_name, layout.controls)),
         contrasts=tuple((fresh_name(a), fresh_name(b)) for a, b in layout.contrasts),
+        verdict=layout.verdict and fresh_name(layout.verdict),
     )
 
 
@@ -130,7 +131,8 @@ def _printed(
     rows = printed_titles(by_row, titles, oracles)
     by_column = {e.member.column: e.member.column_values.values() for e in every}
     columns = printed_titles(by_column, layout.titles, ())
-    spoken = [layout.reference, *layout.controls, *(n for pair in layout.contrasts for n in pair)]
+    pairs = (name for pair in layout.contrasts for name in pair)
+    spoken = [layout.reference, layout.verdict, *layout.controls, *pairs]
     notes = [f"{name} is left out: its files cannot be read." for name in unreadable]
     lost = [name for name in spoken if name is not None and name not in rows]
     notes += [f"The sweep file names a row {name!r} that matches no run." for name in lost]
@@ -140,6 +142,7 @@ def _printed(
         reference=rows.get(layout.reference or ""),
         controls=tuple(rows[name] for name in layout.controls if name in rows),
         contrasts=tuple((rows[a], rows[b]) for a, b in layout.contrasts if {a, b} <= rows.keys()),
+        verdict=rows.get(layout.verdict or ""),
     )
 
     def placed(entry: Entry) -> Entry:

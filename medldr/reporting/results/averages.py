@@ -87,6 +87,7 @@ class Averages:
             column.difference(self.split, self.metric, row)
             if other == self.study.reference
             else column.pair(self.split, self.metric, row, other)
+            or column.contrast(self.split, self.metric, (row, other))
             for column in columns
         ]
         known = [pair for pair in pairs if pair is not None and pair.estimate.mean is not None]

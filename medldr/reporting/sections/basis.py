@@ -33,6 +33,12 @@ def intervals_note(found: Sequence[Comparison], split: str) -> list[str]:
     return [sentence(name, level=level, draws=made.draws, units=words, seeds=count)]
 
 
+def interval_words(found: Comparison) -> str:
+    """How the intervals of a comparison were made; empty where that is not known."""
+    made = found.intervals
+    return "" if made is None else sentence("intervals", level=100 * made.level, draws=made.draws)
+
+
 def basis(columns: Sequence[Column], split: str) -> list[str]:
     """What the numbers of a table that stands alone rest on."""
     there = [column.comparison for column in columns if column.comparison is not None]

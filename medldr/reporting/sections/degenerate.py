@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from medldr.evaluation.comparison.comparison import Collapse
 from medldr.reporting.document import Banner
 
-SHOWN = 4
+SHOWN = 2
 """More sentences than this are not read."""
 EVERY = "for every image"
 """Words of the worst that can be said."""

@@ -68,3 +68,23 @@ def count(number: int, word: str) -> str:
         ('1 run', '1200 runs')
     """
     return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def show_p(p: float) -> str:
+    """A p value as a paper prints it.
+
+    Example:
+        >>> show_p(0.0301), show_p(0.0004), show_p(1.0)
+        ('0.030', '< 0.001', '1.000')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence.
+
+    Example:
+        >>> listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])
+        ('a', 'a and b', 'a, b and c')
+    """
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

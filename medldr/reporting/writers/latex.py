@@ -16,7 +16,7 @@ WIDTH = 160
 """Letters that fit on a line of the page of the document."""
 GAP = 3
 """Letters that the space between two columns takes."""
-SHOWN = ("result", "left_out", "choice", "differences", "published")
+SHOWN = ("result", "grids", "left_out", "choice", "differences", "published")
 """Sections whose tables a paper prints; the rest is on the page."""
 
 _NAMED = {

@@ -180,7 +180,9 @@ def as_record(sweep: SweepFile, planned: Sequence[Planned], *, chosen: bool = Fa
         rows=JOINT.join(map(last_word, methods(table))),
         columns=JOINT.join(map(last_word, table.columns or ())) or DATA,
         titles=titles,
-        **table.model_dump(include={"reference", "controls", "contrasts", "metrics", "remark"}),
+        **table.model_dump(
+            include={"reference", "controls", "contrasts", "verdict", "metrics", "remark"}
+        ),
         search=tuple(key for key in table.rows or () if key in table.search),
         search_per_seed=sweep.search is not None and sweep.search.per_seed,
         fresh_seeds=sweep.fresh_seeds,

@@ -67,6 +67,7 @@ class TableContent(_Content):
     reference: str | None = None
     controls: Texts = ()
     contrasts: tuple[tuple[str, str], ...] = ()
+    verdict: str | None = None
     metrics: Annotated[Texts, Field(min_length=1)] = ("accuracy", "auc")
     titles: dict[str, str] = {}
     remark: str = ""

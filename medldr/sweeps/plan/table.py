@@ -261,9 +261,16 @@ def settled_rows(
     contrasts = tuple(
         pair for n, pair in enumerate(table.contrasts) if exist("contrast", pair, "contrasts", n)
     )
+    about = table.verdict
+    if about is not None and not exist("verdict", [about], "verdict"):
+        about = None
+    if about is not None and about in (table.reference or rows[0], *table.controls):
+        report(("table", "verdict"), f"{about!r} is the reference or a control, not a method")
     for number, (one, other) in enumerate(table.contrasts):
         if one == other:
             report(("table", "contrasts", number), f"{one!r} is compared with itself")
     note = f"left out of the table: {', '.join(left_out)}, because this selection lacks these rows"
-    changed = {"reference": reference, "controls": controls, "contrasts": contrasts}
+    changed = {
+        "reference": reference, "controls": controls, "contrasts": contrasts, "verdict": about,
+    }  # fmt: skip
     return table.model_copy(update=changed), (note,) if left_out else ()

@@ -3,8 +3,9 @@
 import pytest
 
 from medldr.evaluation.comparison.compare import make_comparison
-from medldr.reporting.figures.drawing import looks
-from medldr.reporting.figures.forest import difference_figure
+from medldr.metrics import metric_facts
+from medldr.reporting.sections.comparison.parts import difference_figure
+from medldr.reporting.table import interval
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
 
@@ -17,17 +18,10 @@ def found(run_folder):
     return make_comparison(folders).short_names()[1]
 
 
-@pytest.fixture
-def styles(found):
-    """How its methods are drawn."""
-    return looks(found.names, found.reference)
-
-
-def test_every_difference_is_drawn_with_its_interval(found, styles):
-    alt = difference_figure(found, styles, "accuracy").alt
+def test_every_difference_is_drawn_with_its_interval(found):
+    alt, known = difference_figure(found, "accuracy").alt, metric_facts("accuracy")
     for difference in found.differences:
         if (difference.family, difference.metric) == ("reference", "accuracy"):
             value = difference.estimate
-            assert (
-                f"{100 * value.mean:.3g} ({100 * value.low:.3g} to {100 * value.high:.3g})" in alt
-            )
+            ends = interval(value, known, signed=True)
+            assert f"{known.show_difference(value.mean)} ({ends})" in alt

@@ -9,7 +9,7 @@ import pytest
 from medldr.evaluation.intervals.estimate import spread
 from medldr.folders.sweep_record import read_sweep, write_sweep
 from medldr.reporting.document import Paragraph
-from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.frame import COLUMNS, score_frame
 from medldr.reporting.results.held_out import held_out_sets, mean_over_domains
@@ -216,11 +216,6 @@ def test_every_format_has_the_tables(held_sweep):
     assert mean["mean"] == pytest.approx(0.79)
     assert mean["sd"] == pytest.approx(0.02 / 2**0.5)
     assert mean["se"] == pytest.approx(0.01 / 2**0.5)
-    (printed_section,) = terminal_page(page).sections
-    assert ["Method", *LEVEL, "Mean", "Seen", "Seen − unseen"] in [
-        table.columns for table in printed_section.tables
-    ]
-    assert any("↓ a method's lowest domain" in p.text for p in printed_section.of(Paragraph))
 
 
 def test_the_frame_has_a_line_for_each_number_of_each_run(held_sweep):

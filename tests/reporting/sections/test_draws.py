@@ -14,7 +14,8 @@ from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.held_out import held_out_sets
 from medldr.reporting.sections.selection import selection
-from medldr.reporting.sections.sweep.verdict import verdict
+from medldr.reporting.sections.sweep.common import results_of
+from medldr.reporting.sections.sweep.verdict import sweep_verdict
 
 DRAWS = ("d00", "d01", "d02")
 VAL = {0: (0.7, 0.9, 0.6), 1: (0.8, 0.5, 0.75)}
@@ -112,17 +113,16 @@ def test_rates_that_were_drawn_are_no_difference_that_a_control_would_have_to_ex
 
     def said(study):
         study = replace(study, untested=frozenset())  # as where fresh seeds are reported
-        found = columns(study)
-        notes = {text for column in found for text in column.footnotes("Mixup")}
-        return notes, " ".join(verdict(study, found, "accuracy"))
+        notes = {text for column in columns(study) for text in column.footnotes("Mixup")}
+        return notes, " ".join(sweep_verdict(results_of(study)[0]).more)
 
     notes, text = said(read_study(folder))
     assert notes == set()
     assert "Mixup vs ERM: the learning rate of each was drawn at random" in text
-    assert "No control shows" not in text
+    assert "No control row shows" not in text
     sweep = read_sweep(folder)
     write_sweep(folder, replace(sweep, members=tuple(replace(m, drawn={}) for m in sweep.members)))
     notes, text = said(read_study(folder))
     assert all("learning rate 0.1 (0.2)" in text for text in notes)
     assert notes
-    assert "No control shows" in text
+    assert "No control row shows" in text

@@ -12,7 +12,8 @@ from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.results.grid import make_grid
 from medldr.reporting.sections.selection import selection
-from medldr.reporting.sections.sweep.verdict import verdict
+from medldr.reporting.sections.sweep.common import results_of
+from medldr.reporting.sections.sweep.verdict import sweep_verdict
 
 DRAWS = ("d00", "d01")
 VAL = {"d00": 0.7, "d01": 0.8}
@@ -86,7 +87,8 @@ def test_without_fresh_seeds_searched_rows_have_no_p_and_no_row_a_mark(searched)
         grid = make_grid(study, found, "accuracy", "test", averaged=False)
         assert not any(cell.marks for cells in grid.cells.values() for cell in cells if cell)
     page = sweep_page(folder).document
-    assert "not compared" in " ".join(verdict(study, found, "accuracy"))
+    assert page.verdict.word == "not compared"
+    assert "runs that chose their own settings" in page.verdict.text
     assert FAVOUR in str(page.section("choice").blocks)
     (table, *_) = page.section("result").tables
     assert FAVOUR in " ".join(table.notes)
@@ -174,6 +176,7 @@ def test_a_published_protocol_keeps_its_rows_and_fresh_seeds_stand_beside_them(s
     assert (p["Mixup"], p["Mixup, fresh seeds"]) == (None, 1.0)
     tests = {d.method for d in column.comparison.differences if d.p_holm is not None}
     assert tests == {"ERM", "Mixup, fresh seeds", "CORAL, fresh seeds"}
-    said = {text.split(",")[0]: text for text in verdict(study, columns(study), "accuracy")}
-    assert any("Mixup, fresh seeds vs ERM, fresh seeds" in text for text in said.values())
-    assert "runs that chose their own settings" in said["Mixup vs ERM"]
+    text = sweep_verdict(results_of(study)[0]).text
+    assert "between ERM, fresh seeds and" in text
+    assert "Mixup, fresh seeds" in text
+    assert "Mixup, accuracy" not in text

@@ -30,19 +30,18 @@ def gains_figure(
     several = len({gain.data for gain in found}) > 1
     rows = [
         Whisker(
-            place_name(gain, several=several), value.mean, value.low, value.high,
-            unseen=gain.unseen is not False, colour=MUTED if gain.unseen is False else BLUE,
+            place_name(gain, several=several), gain.difference.estimate,
+            "o" if gain.unseen is False else "s", MUTED if gain.unseen is False else BLUE,
         )
         for gain in found
-        if (value := gain.difference.estimate).mean is not None
+        if gain.difference.estimate.mean is not None
     ]  # fmt: skip
     method = found[0].method if found else ""
+    known_places = any(gain.unseen for gain in found)
     return forest_figure(
-        f"gains_{number}", rows,
-        title=f"{known.title}: {method} minus {reference}",
-        xlabel="difference (percentage points)" if known.percent else "difference",
-        factor=100.0 if known.percent else 1.0,
-        legend=any(gain.unseen for gain in found), reference=reference,
+        f"gains_{number}", metric, rows,
+        title=f"{known.title}: {method} minus {reference}", reference=reference,
+        legend={"o": "seen in training", "s": "unseen"} if known_places else None,
         caption=f"One row per domain, with 95% CI, the largest gain first; "
         f"{BETTER.get(known.better, 'the line marks no difference')}. An interval that crosses the "
         "line means no clear difference there, not that there is none.",

@@ -12,8 +12,7 @@ from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.sweep.pooled import pooled_figure
 from medldr.reporting.prose import section
 from medldr.reporting.results.pooled import Pooled
-from medldr.reporting.sections.comparison.tables import show_p
-from medldr.reporting.sections.rows import method_row
+from medldr.reporting.sections.rows import method_row, show_p
 from medldr.reporting.table import DASH, Cell, Table
 
 OF_DOMAINS = (

@@ -1,124 +1,156 @@
-"""The top of a comparison's page: what must be known first, what it found, and its glossary."""
+"""The page of a comparison: its verdict, one figure and one table, then all that is behind them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
-from medldr.evaluation.comparison.comparison import Comparison
-from medldr.evaluation.comparison.findings import direction
+from medldr.config.method import method_title
+from medldr.evaluation.comparison.comparison import Comparison, Score
 from medldr.metrics import METRICS, metric_facts
-from medldr.reporting.document import Banner, Bullets, Figures, Pairs, Paragraph, Section
+from medldr.reporting.document import (
+    Banner,
+    Bullets,
+    Drawing,
+    Figures,
+    Pairs,
+    Paragraph,
+    Section,
+    Verdict,
+)
 from medldr.reporting.figures.drawing import looks
-from medldr.reporting.figures.forest import difference_figure
+from medldr.reporting.figures.forest import BETTER, Whisker, forest_figure
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.basis import no_groups_note
+from medldr.reporting.read.study import printed_titles
+from medldr.reporting.sections.basis import interval_words, no_groups_note
 from medldr.reporting.sections.comparison import tables
 from medldr.reporting.sections.comparison.non_inferiority import judgements
+from medldr.reporting.sections.comparison.verdict import Asked, verdict
 from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
-from medldr.reporting.wording import bracketed, split_name
+from medldr.reporting.sections.rows import count
+from medldr.reporting.wording import split_name
 
-MOST_LEADS = 4
-"""More sentences than this are not read."""
-FIGURE_METRICS = ("accuracy", "auc")
+
+def titled(found: Comparison, files: Mapping[str, RunFiles]) -> tuple[str, Comparison]:
+    """Name methods by their titles, where their runs are known; others by their short names.
+
+    Returns:
+        The prefix that all names shared, empty where there is none, and the comparison.
+    """
+    common, short = found.short_names()
+    known = {
+        m.name: method_title(files[m.runs[0]].config) for m in short.methods if m.runs[0] in files
+    }
+    oracles = [method.name for method in short.methods if method.oracle]
+    titles = printed_titles({name: (name,) for name in short.names}, known, oracles)
+    return common, short.renamed({n: titles[n] if n in known else n for n in short.names})
+
+
+def comparison_verdict(found: Comparison, metric: str) -> Verdict:
+    """Which method is better than the first one, by a metric on the foremost split.
+
+    Args:
+        found: The comparison.
+        metric: The metric that speaks; the other main ones may disagree.
+    """
+    split = found.page_order[0]
+    metrics = dict.fromkeys([metric, *tables.main_metrics(found, split)])
+    kept = [key for key in metrics if key == metric or not metric_facts(key).calibration]
+    names = [method.name for method in found.others]
+    differences = {
+        key: {name: of for name in names if (of := found.difference(split, key, name)) is not None}
+        for key in kept
+    }
+    domains = found.unseen(split)
+    where = f"in the unseen domain {domains[0]}" if len(domains) == 1 else "in unseen domains"
+    place = where if domains else f"on the {split_name(split).lower()} split"
+    apart = [m.name for m in found.methods if m.oracle or m.control]
+    methods = [name for name in names if name not in apart]
+    missing = f"Missing: {count(len(found.missing), 'run')} without a result."
+    more = [*judgements(found), *([missing] if found.missing else [])]
+    if not methods or found.reference in apart:
+        return Verdict("not compared", sentence("only_apart"), more=more)
+    asked = Asked(found.reference, methods, kept, differences, dict.fromkeys(names, place), {})
+    return verdict(asked, more)
 
 
 def banners(found: Comparison, remark: str | None) -> list[Banner]:
-    """A remark, oracles, single seeds, runs without a result."""
-    made = [Banner("remark", remark)] if remark else []
-    made += collapses(found)
-    oracles = ", ".join(method.name for method in found.methods if method.oracle)
-    if oracles:
-        made.append(Banner("oracle", sentence("oracles", rows=oracles)))
-    if any(len(method.seeds) == 1 for method in found.methods):
-        made.append(Banner("warning", sentence("single_seed_method")))
-    if found.missing:
-        runs = "1 run has" if len(found.missing) == 1 else f"{len(found.missing)} runs have"
-        made.append(Banner("warning", f"{runs} no result; see the rows tagged “no result”."))
-    return made
-
-
-def collapses(found: Comparison) -> list[Banner]:
-    """What no accuracy of the foremost split should be read without."""
+    """A remark, degenerate predictions, oracles."""
     split = found.page_order[0]
-    return collapse_banner(collapse_texts(*found.collapsed(split)), split_name(split).lower())
-
-
-def notes(found: Comparison) -> Section | None:
-    """What a reader of any number must know."""
-    return section("comparison", "notes", Bullets([*found.notes, *no_groups_note([("", found)])]))
+    made = [Banner("remark", remark)] if remark else []
+    made += collapse_banner(collapse_texts(*found.collapsed(split)), split_name(split).lower())
+    oracles = ", ".join(method.name for method in found.methods if method.oracle)
+    return made + ([Banner("oracle", sentence("oracles", rows=oracles))] if oracles else [])
 
 
 def result(found: Comparison) -> Section | None:
-    """What it found, in sentences and with the numbers of every method."""
-    numbers = [tables.result_table(found, split) for split in found.page_order]
-    sentences = [Paragraph(text, "lead") for text in leads(found, found.primary)]
-    made = Paragraph(interval_words(found), "small")
-    return section("comparison", "result", *sentences, *numbers, made)
+    """One figure, and the numbers of every method on the foremost split."""
+    figure = difference_figure(found, found.primary)
+    table = tables.result_table(found, found.page_order[0])
+    return section("comparison", "result", Figures([figure] if figure else []), table)
 
 
-def leads(found: Comparison, metric: str = "accuracy") -> list[str]:
-    """The paired differences in plain sentences; for many methods the tables say it better."""
-    others = len(found.methods) - 1
-    if others > MOST_LEADS:
-        return []
-    splits = ("test", "id_test") if others <= MOST_LEADS // 2 else ("test",)
-    texts = (_lead(found, split, metric, name) for split in splits for name in found.names)
-    return [text for text in texts if text]
+def difference_figure(found: Comparison, metric: str) -> Drawing | None:
+    """Every method minus the reference on every split and domain; None for a single method."""
+    styles = looks(found.names, found.reference, found.controls)
+    known = metric_facts(metric)
+    rows = [
+        Whisker(_label(found, score), held, "s" if unseen else "o", styles[score.method]["color"])
+        for score, unseen in _scores(found, metric)
+        if (minus := found.difference(score.split, metric, score.method, score.domain)) is not None
+        and (held := minus.estimate).mean is not None
+    ]
+    margin = None
+    if found.margin is not None and found.margin.metric == metric:
+        margin = found.margin.value * (1 if known.better == "lower" else -1)
+    unseen = any(row.shape == "s" for row in rows)
+    return forest_figure(
+        f"difference-{metric.replace('_', '-').replace('/', '-')}", metric, rows,
+        title=f"{known.title}: difference from {found.reference}", reference=found.reference,
+        legend={"o": "seen in training", "s": "unseen"} if unseen else None,
+        caption="Each row is a paired difference with its 95% CI; "
+        f"{BETTER.get(known.better, 'the line marks no difference')}, and an "
+        "interval that crosses the line means no clear difference."
+        + ("" if margin is None else " The dashed line is the margin of non-inferiority."),
+        margin=margin,
+    )  # fmt: skip
 
 
-def _lead(found: Comparison, split: str, metric: str, method: str) -> str:
-    difference, known = found.difference(split, metric, method), metric_facts(metric)
-    if difference is None or difference.estimate.mean is None:
-        return ""
-    paired, value, verdict = difference.estimate, difference.estimate.mean, ""
-    oracles = {of.name for of in found.methods if of.oracle} & {method, found.reference}
-    untested = difference.untested or ("oracle selection" if oracles else "")
-    if untested:
-        return (
-            f"{found.title(split)}: {known.title.lower()} of {method} minus that of "
-            f"{found.reference} is {known.show_difference(value)}"
-            f"{' percentage points' if known.percent else ''}"
-            f"{bracketed(paired, known, signed=True)}; not tested ({untested})."
-        )
-    if paired.low is not None and paired.high is not None:
-        clear = direction(paired) != "unclear"
-        verdict = f" {sentence('zero_excluded' if clear else 'zero_included')}"
-    size = f"{known.show(abs(value))}{' percentage points' if known.percent else ''}"
-    return (
-        f"{found.title(split)}: {known.title.lower()} of {method} is {size} "
-        f"{'higher' if value >= 0 else 'lower'} than that of {found.reference}"
-        f"{bracketed(paired, known, signed=True)}.{verdict}"
+def _scores(found: Comparison, metric: str) -> Iterator[tuple[Score, bool]]:
+    """Scores in the order of rows, and whether each is of unseen domains."""
+    for split in found.page_order:
+        domains = list(found.splits[split].domains)
+        for domain in [None, *(domains if len(domains) > 1 else [])]:
+            for method in found.others:
+                score = found.score(split, metric, method.name, domain)
+                if score is not None:
+                    yield score, score.seen is False if domain else bool(found.unseen(split))
+
+
+def _label(found: Comparison, score: Score) -> str:
+    place = split_name(score.split) if score.domain is None else f"  {score.domain}"
+    return place if len(found.others) == 1 else f"{score.method}, {place.strip()}"
+
+
+def other_splits(found: Comparison) -> Section | None:
+    """The numbers of every method on further splits."""
+    return section(
+        "comparison", "splits", *(tables.result_table(found, s) for s in found.page_order[1:])
     )
-
-
-def interval_words(found: Comparison) -> str:
-    """How the intervals of a comparison were made; empty where that is not known."""
-    made = found.intervals
-    if made is None:
-        return ""
-    return sentence("intervals", level=100 * made.level, draws=made.draws)
 
 
 def differences(found: Comparison) -> Section | None:
     """Every method minus the reference, in the same draws; None for a single method."""
     if not found.others:
         return None
-    styles = looks(found.names, found.reference, found.controls)
-    shown = dict.fromkeys([found.primary, *FIGURE_METRICS])
-    drawings = [difference_figure(found, styles, m) for m in shown if found.differs(m)]
-    figures = Figures([drawing for drawing in drawings if drawing is not None])
-    paired = [tables.difference_table(found, split) for split in found.page_order]
-    judged = Bullets(judgements(found), "verdict")
-    return section("comparison", "differences", judged, figures, *paired)
+    paired = (tables.difference_table(found, split) for split in found.page_order)
+    return section("comparison", "differences", *paired)
 
 
 def domains(found: Comparison) -> Section | None:
     """Methods in each domain, and what each loses on the way from seen to unseen ones."""
-    gaps = tables.gap_table(found)
-    words = None if gaps is None else Paragraph(sentence("gap"))
-    return section("comparison", "domains", tables.domain_table(found), words, gaps)
+    return section("comparison", "domains", tables.domain_table(found), tables.gap_table(found))
 
 
 def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
@@ -138,8 +170,10 @@ def runs(found: Comparison) -> Section | None:
     return section("comparison", "runs", tables.runs_table(found))
 
 
-def glossary(found: Comparison) -> Section | None:
-    """What each metric of the page means."""
+def numbers_made(found: Comparison) -> Section | None:
+    """What readers should know of the numbers: how they were made, and what metrics mean."""
     shown = {metric for split in found.splits for metric in tables.main_metrics(found, split)}
-    pairs = [(known.title, known.meaning) for key, known in METRICS.items() if key in shown]
-    return section("comparison", "glossary", Pairs(pairs, glossary=True))
+    meanings = [(known.title, known.meaning) for key, known in METRICS.items() if key in shown]
+    notes = [*found.notes, *no_groups_note([("", found)])]
+    words = Paragraph(interval_words(found), "small")
+    return section("comparison", "notes", Bullets(notes), words, Pairs(meanings, glossary=True))

@@ -11,7 +11,7 @@ from medldr.reporting.prose import sentence
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
-from medldr.reporting.sections.rows import domain_row, method_row
+from medldr.reporting.sections.rows import domain_row, method_row, show_p
 from medldr.reporting.table import ANY, DASH, Cell, Row, Table
 from medldr.reporting.wording import SHOTS, card_metrics, comparison_metrics, ordered
 
@@ -164,16 +164,6 @@ def difference_cell(
         p += f", Holm {show_p(difference.p_holm)}"
     cell = table.number(metric, difference.estimate, signed=True)
     return replace(cell, extra=p)
-
-
-def show_p(p: float) -> str:
-    """A p value as a paper prints it.
-
-    Example:
-        >>> show_p(0.0301), show_p(0.0004), show_p(1.0)
-        ('0.030', '< 0.001', '1.000')
-    """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def missing_rows(found: Comparison, columns: int) -> list[Row]:

@@ -10,14 +10,14 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Document, Paragraph, Section
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import chance_row
-from medldr.reporting.sections.comparison.non_inferiority import judgements
-from medldr.reporting.sections.comparison.parts import collapses
-from medldr.reporting.sections.comparison.tables import missing_reason, show_p
+from medldr.reporting.sections.comparison.parts import banners, comparison_verdict
+from medldr.reporting.sections.comparison.tables import missing_reason
+from medldr.reporting.sections.rows import show_p
 from medldr.reporting.table import Cell, Row, Table
 
 
 def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document:
-    """One metric of all methods, a table per split, with paired differences.
+    """The verdict, and one metric of all methods on the foremost split with paired differences.
 
     Args:
         found: The comparison.
@@ -26,27 +26,34 @@ def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document
     Raises:
         InputError: If that metric was not computed.
     """
+    known_metric(found, metric)
+    section = Section("result", "", "")
+    section.add(
+        _table(found, found.page_order[0], metric),
+        Bullets([f"no result: {e.run} ({missing_reason(e)})" for e in found.missing], "warnings"),
+        *map(Paragraph, dict.fromkeys(_lines(found, metric))),
+    )
+    verdict = comparison_verdict(found, metric)
+    return Document("", "", "", banners(found, None), [section], verdict)
+
+
+def known_metric(found: Comparison, metric: str) -> None:
+    """Refuse a metric that was not computed.
+
+    Raises:
+        InputError: With the nearest name.
+    """
     known = sorted(found.metrics())
     if metric not in known:
         raise InputError(
             f"this comparison has no metric {metric!r}.{did_you_mean(metric, known)} "
             f"Known: {', '.join(known)}"
         )
-    common, found = found.short_names()
-    heading = f"{metric_facts(metric).heading}, differences from {found.reference}"
-    section = Section("result", "", "")
-    section.add(*(_table(found, split, metric) for split in found.splits))
-    section.add(
-        Bullets([f"no result: {e.run} ({missing_reason(e)})" for e in found.missing], "warnings")
-    )
-    section.add(*map(Paragraph, dict.fromkeys(_lines(found, metric))))
-    section.add(Bullets(judgements(found)))
-    title = f"{common}: {heading}" if common else heading
-    return Document(title=title, kicker="", banners=collapses(found), sections=[section])
 
 
 def _table(found: Comparison, split: str, metric: str) -> Table:
-    table = Table(found.title(split), ["method", "runs", "mean ±SD", "diff."])
+    caption = f"{metric_facts(metric).heading}: {found.title(split)}"
+    table = Table(caption, ["method", "runs", "mean ±SD", "diff."])
     ps = [_p(found, split, metric, method) for method in found.methods]
     table.columns += ["p"] if any(ps) else []
     for method, p in zip(found.methods, ps, strict=True):
@@ -77,7 +84,7 @@ def _lines(found: Comparison, metric: str) -> list[str]:
     """What is said below the tables."""
     lines = ["below each mean and difference: its 95% CI"]
     if len(found.methods) > 2:
-        lines.append("p values are corrected by Holm's method over the methods of a split")
+        lines[0] += "; p after Holm's correction"
     lines += [
         f"n/a: {score.estimate.reason}"
         for score in found.scores

@@ -184,13 +184,13 @@ def _forest(
 ) -> Drawing | None:
     known = metric_facts(key)
     rows = [
-        Whisker(title, number.value, number.low, number.high, unseen=not seen)
+        Whisker(title, Estimate.of(number), "o" if seen else "s")
         for title, (metrics, seen) in found.items()
         if (number := metrics.get(key)) is not None and number.value is not None
     ]
     return forest_figure(
-        name, rows, title=f"{known.title} by {name[:-1]}", xlabel=known.heading,
-        factor=100.0 if known.percent else 1.0, legend=name == "domains",
+        name, key, rows, title=f"{known.title} by {name[:-1]}",
+        legend={"o": "seen in training", "s": "unseen"} if name == "domains" else None,
         caption=sentence("first_forest", of=name[:-1]),
     )  # fmt: skip
 

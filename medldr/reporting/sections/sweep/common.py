@@ -19,7 +19,7 @@ from medldr.reporting.wording import split_name
 DEFAULT_METRICS = ("accuracy", "auc")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # compared by identity: differences are kept by results
 class Results:
     """A sweep with its computed results.
 

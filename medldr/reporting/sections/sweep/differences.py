@@ -8,8 +8,6 @@ from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.intervals.estimate import TESTED
 from medldr.metrics import other_half
 from medldr.reporting.document import Figures, Section
-from medldr.reporting.figures.drawing import looks
-from medldr.reporting.figures.forest import difference_figure
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.averages import average_differences
@@ -19,6 +17,7 @@ from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.held_out import target_of
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.grid import heading, paired, pivot
+from medldr.reporting.sections.sweep.result import differences_figure
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import TARGETS, split_name
 
@@ -30,13 +29,7 @@ def differences(results: Results) -> Section | None:
     study = results.study
     shown = [column for column in results.columns if column.comparison is not None]
     begun = all(column.comparison is not None or column.problem for column in results.columns)
-    styles = looks(study.rows, study.reference, study.layout.controls)
-    drawings = [
-        difference_figure(column.comparison, styles, metric, column.name, number)
-        for number, column in enumerate(results.columns, 1)
-        for metric in results.metrics
-        if column.comparison is not None and column.comparison.differs(metric)
-    ]
+    drawings = [differences_figure(results, metric) for metric in results.metrics[1:]]
     to_reference = results.tables(
         f"difference from {study.reference}",
         results.metrics,

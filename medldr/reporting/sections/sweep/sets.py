@@ -6,15 +6,13 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from medldr.config.sections import dataset_name
-from medldr.metrics import METRICS
-from medldr.reporting.document import Drawing, Figures, Pairs, Section
+from medldr.reporting.document import Drawing, Figures, Section
 from medldr.reporting.figures.drawing import looks
 from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.sections.comparison.tables import runs_table
 from medldr.reporting.sections.run.about import model_text
 from medldr.reporting.sections.sweep.common import Results
-from medldr.reporting.sections.sweep.details import CALIBRATION
 from medldr.reporting.sections.training import training_table
 from medldr.reporting.table import DASH, Cell, Row, Table
 
@@ -70,10 +68,3 @@ def sets_table(results: Results) -> Table:
 
 def _each(texts: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(texts))
-
-
-def glossary(results: Results) -> Section | None:
-    """What the metrics mean."""
-    keys = dict.fromkeys((*results.metrics, *CALIBRATION, "recall"))
-    pairs = [(METRICS[key].title, METRICS[key].meaning) for key in keys if key in METRICS]
-    return section("sweep", "glossary", Pairs(pairs, glossary=True))

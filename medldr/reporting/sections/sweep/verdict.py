@@ -1,241 +1,206 @@
-"""What a sweep shows, in plain sentences that claim no more than its intervals allow.
+"""The verdict of a sweep: each method minus the reference, averaged over columns that are whole.
 
-Two questions: does each competing row differ from the reference, and does the learning rate alone
-explain it? A difference counts as found only if its p, corrected for the comparisons of its
-column, is below 0.05; everything else is no clear difference, which does not mean equal. Methods
-with one or two seeds are not compared: one says nothing about other seeds, two next to nothing.
+A column counts where every planned run of the method and of the reference has a result, as in the
+averages of the tables; of a single column the finished runs count. The verdict is about
+``table.verdict``, or the only method that competes, or all that do: never about the best one,
+picked afterwards. Controls and rows selected on the test split never have a verdict.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 
-from medldr.config.sections import section
-from medldr.evaluation.comparison.comparison import Difference
-from medldr.evaluation.comparison.findings import FINDINGS, Finding
-from medldr.evaluation.intervals.estimate import Estimate
-from medldr.metrics import metric_facts
+from medldr.config.sections import held_out, section
+from medldr.evaluation.comparison.comparison import Difference, corrected
+from medldr.reporting.document import Verdict
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.data_sets import data_sets
 from medldr.reporting.results.training import RATE, rate_of
-from medldr.reporting.sections.comparison.tables import show_p
-from medldr.reporting.sections.domain_gap import points_text, seen_title, spoken
-from medldr.reporting.sections.rows import count, grouped
-from medldr.reporting.sections.sweep.caveats import caveats
-from medldr.reporting.table import interval
+from medldr.reporting.sections.comparison.verdict import CLEAR, Asked, size_text, verdict
+from medldr.reporting.sections.rows import count, grouped, listed
+from medldr.reporting.sections.sweep.common import Results
+from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.wording import split_name
 
-MOST_ROWS = 6
-"""Rows that have a sentence; LatentDR's come first, and the tables have them all."""
 
-Findings = Mapping[str, tuple[Finding, Difference]]
-"""By column, what a comparison shows there."""
-
-
-class Verdict:
-    """The sentences on one metric of one split.
-
-    Args:
-        study: The sweep.
-        columns: Its columns.
-        metric: The metric.
-        split: The split.
-    """
-
-    def __init__(self, study: Study, columns: Sequence[Column], metric: str, split: str) -> None:
-        self.study, self.metric, self.split = study, metric, split
-        self.reference, self.controls = study.reference, study.layout.controls
-        self.words = {"reference": study.reference, "metric": spoken(metric)}
-        self.columns = [column for column in columns if column.comparison is not None]
-
-    def sentences(self) -> list[str]:
-        """The sentences, or one that says that there is nothing to compare."""
-        rows = [row for row in self._asked() if self._against_reference(row)]
-        if not rows:
-            return [sentence("nothing_to_compare")]
-        controls = [row for row in self.controls if row != self.reference]
-        more = len(rows) - MOST_ROWS
-        return [
-            *map(self._row_text, rows[:MOST_ROWS]),
-            *([sentence("more_rows", rows=count(more, "more method"))] if more > 0 else []),
-            *(f"Control: {self._row_text(r)}" for r in controls if self._against_reference(r)),
-            *(text for row in rows for text in self._explained(row)),
-            *self._unexplained(rows),
-            *self._loss(),
-            *caveats(self.study, self.columns, self.metric, self.split),
-        ]
-
-    def _asked(self) -> list[str]:
-        """Every competing row, of whatever algorithm, LatentDR's first."""
-        rows = [row for row in self.study.rows if row not in (self.reference, *self.controls)]
-        return sorted(rows, key=lambda row: self._algorithm(row) != "latentdr")
-
-    def _algorithm(self, row: str) -> str:
-        """The name of a row's algorithm; a row has the same one in all of its columns."""
-        files = self.study.files(row)
-        return "" if files is None else str(section(files.config, "algorithm").get("name", ""))
-
-    def _found(self, differences: Sequence[Difference | None]) -> Findings:
-        found: dict[str, tuple[Finding, Difference]] = {}
-        for column, difference in zip(self.columns, differences, strict=True):
-            if difference is None or difference.estimate.mean is None:
-                continue
-            if difference.finding is not None:
-                found[column.name] = (difference.finding, difference)
-        return found
-
-    def _against_reference(self, row: str) -> Findings:
-        there = [column.difference(self.split, self.metric, row) for column in self.columns]
-        return self._found(there)
-
-    def _against(self, pair: tuple[str, str]) -> Findings:
-        there = [column.contrast(self.split, self.metric, pair) for column in self.columns]
-        return self._found(there)
-
-    def _row_text(self, row: str) -> str:
-        what = f"{spoken(self.metric)} ({split_name(self.split).lower()})"
-        found = self._text(self._against_reference(row))
-        return f"{row} vs {self.reference}{self._at_rates(row)}, {what}: {found}."
-
-    def _at_rates(self, row: str) -> str:
-        """Learning rates of a control and the reference, where they differ."""
-        if row not in self.controls:
-            return ""
-        pairs = {
-            (own, base)
-            for column in self.columns
-            if (own := self._rate(row, column)) is not None
-            and (base := self._rate(self.reference, column)) not in (None, own)
-        }
-        return "".join(f" (learning rate {own:g} against {base:g})" for own, base in sorted(pairs))
-
-    def _text(self, found: Findings) -> str:
-        parts = []
-        for kind in FINDINGS:
-            each = [f"{name} {self._number(*of)}" for name, of in found.items() if of[0] == kind]
-            if each:
-                parts.append(f"{kind} in {len(each)} of {len(found)} ({'; '.join(each)})")
-        return ", ".join(parts)
-
-    def _number(self, kind: Finding, found: Difference) -> str:
-        if kind == "not compared":
-            points = points_text(found.estimate.mean or 0.0, self.metric)
-            shown = points if found.seeds == 1 else self._interval(found.estimate)
-            return f"{shown}, {found.untested}"
-        return f"{self._interval(found.estimate)}, p {show_p(found.corrected or 0.0)}"
-
-    def _interval(self, found: Estimate) -> str:
-        points = points_text(found.mean or 0.0, self.metric)
-        ends = interval(found, metric_facts(self.metric), signed=True)
-        return f"{points}, 95% CI {ends}" if ends else points
-
-    def _explained(self, row: str) -> Iterator[str]:
-        """What each comparison of a row with a control says of its gain over the reference."""
-        gains = self._against_reference(row)
-        for pair in self.study.layout.contrasts:
-            if pair[0] != row or pair[1] not in self.controls:
-                continue
-            found = self._against(pair)
-            if not found:
-                yield f"{row} cannot be compared with {pair[1]}: they have no results in common."
-                continue
-            cause, how = self._cause(pair)
-            better = [name for name in found if name in gains and gains[name][0] == "better"]
-            settled = ", ".join(name for name in better if found[name][0] == "better")
-            unsettled = ", ".join(name for name in better if found[name][0] != "better")
-            text = f"{row} vs the control {pair[1]}{how}: {self._text(found)}."
-            if settled:
-                text += f" In {settled} {cause} alone does not explain the gain."
-            if unsettled:
-                text += f" In {unsettled} the gain may come from {cause} alone."
-            if not better:
-                text += f" {sentence('no_gain', **self.words, cause=cause)}"
-            yield text
-
-    def _unexplained(self, rows: Sequence[str]) -> list[str]:
-        """Rows at another rate than the reference, where no control row has their rate."""
-        tuned = [row for row in rows if RATE in self.study.drawn(row)]
-        tuned = tuned if RATE in self.study.drawn(self.reference) else []
-        places: dict[tuple[str, float, float], list[str]] = {}
-        apart: dict[tuple[str, str], None] = {}
-        for row in (row for row in rows if row not in tuned):
-            for column in self.columns:
-                own, base = (self._rate(each, column) for each in (row, self.reference))
-                if own is None or base is None or own == base:
-                    continue
-                there = [c for c in self.controls if self._isolates(c, column, own)]
-                if not there:
-                    places.setdefault((row, own, base), []).append(column.name)
-                elif not any((row, c) in self.study.layout.contrasts for c in there):
-                    apart[there[0], row] = None
-        alike = grouped(((*rates, *names), row) for (row, *rates), names in places.items())
-        texts = [
-            sentence("no_control", rows=self._where(names, columns), rate=rate, base=base,
-                     **self.words)
-            for (rate, base, *columns), names in alike.items()
-        ]  # fmt: skip
-        if tuned:
-            texts.append(sentence("tuned_rates", rows=", ".join(tuned), **self.words))
-        return texts + [
-            sentence("not_contrasted", rows=" and ".join(names), control=control)
-            for control, names in grouped(apart).items()
-        ]
-
-    def _where(self, rows: Sequence[str], columns: Sequence[object]) -> str:
-        every = len(columns) == len(self.columns)
-        return " and ".join(rows) + ("" if every else f" in {', '.join(map(str, columns))}")
-
-    def _isolates(self, control: str, column: Column, rate: float) -> bool:
-        """Whether a row is the reference's algorithm at a rate, in a column."""
-        same = self._algorithm(control) == self._algorithm(self.reference)
-        return same and self._rate(control, column) == rate
-
-    def _rate(self, row: str, column: Column) -> float | None:
-        return rate_of(self.study.files(row, column.name))
-
-    def _cause(self, pair: tuple[str, str]) -> tuple[str, str]:
-        """What a control isolates, and how it relates to the row: as configurations show."""
-        rates: dict[float, None] = {}
-        for column in self.columns:
-            own, base = (self._rate(each, column) for each in (pair[0], self.reference))
-            if self._rate(pair[1], column) is None or own is None or base is None:
-                continue
-            if own == base or not self._isolates(pair[1], column, own):
-                return "what it shares with the control", ""
-            rates[own] = None
-        if not rates:
-            return "what it shares with the control", ""
-        which = f"learning rate {next(iter(rates)):g}" if len(rates) == 1 else "one learning rate"
-        return "the learning rate", f" (both at {which})"
-
-    def _loss(self) -> list[str]:
-        """What the reference loses on unseen domains, column by column; none where unmeasured."""
-        gaps = {
-            column.name: gap
-            for column in self.columns
-            if column.comparison is not None
-            and (gap := column.comparison.gap(self.metric, self.reference)) is not None
-            and gap.estimate.mean is not None
-        }
-        if not gaps:
-            return []
-        seen = seen_title([gap.seen for gap in gaps.values()][-1])
-        losses = "; ".join(f"{name} {self._interval(g.estimate)}" for name, g in gaps.items())
-        text = sentence("lost", seen=seen, losses=losses, **self.words)
-        said = grouped((gap.note, name) for name, gap in gaps.items() if gap.note)
-        whole = {note: len(of) == len(gaps) for note, of in said.items()}
-        each = {note: "" if whole[note] else f"{', '.join(of)}: " for note, of in said.items()}
-        return [" ".join((text, *(f"{where}{note}" for note, where in each.items())))]
+def sweep_verdict(results: Results) -> Verdict:
+    """What a sweep answers, or what cannot be said and why."""
+    study = results.study
+    asked, more = sweep_asked(results), [*_missing(results)]
+    if not results.splits:
+        return Verdict("not compared", "No run has a result yet.", more=more)
+    if not any(column.estimate(results.splits[0], results.metrics[0], study.reference)
+               for column in results.columns):  # fmt: skip
+        text = f"{study.reference}, the reference, has no finished run to compare others with."
+        return Verdict("not compared", text, more=more)
+    if not asked.methods:
+        text = sentence("nothing_to_compare")
+        return Verdict("not compared", text, more=more)
+    return verdict(asked, [*_rates(results, asked), *_narrower(asked), *more])
 
 
-def verdict(study: Study, columns: Sequence[Column], metric: str, split: str = "test") -> list[str]:
-    """What a sweep shows, in sentences; one that says so where there is nothing to compare.
+@lru_cache(maxsize=4)
+def sweep_asked(results: Results) -> Asked:
+    """The differences of every row from the reference, and which rows the verdict is about."""
+    study, split = results.study, next(iter(results.splits), "")
+    others = [row for row in study.rows if row != study.reference]
+    whole = {row: _whole(results, row) for row in others if split}
+    places = {row: _place(results, of) for row, of in whole.items() if of}
+    found = {
+        metric: differences(results, metric, whole)
+        for metric in results.metrics
+        if metric == results.metrics[0] or len(results.columns) == 1 or results.averages(metric)
+    }
+    absent = {row: _absent(results, row) for row in others}
+    metrics = [metric for metric in results.metrics if metric in found]
+    return Asked(study.reference, competing(study), metrics, found, places, absent)
 
-    Args:
-        study: The sweep.
-        columns: Its columns.
-        metric: The metric that is compared.
-        split: The split.
-    """
-    return Verdict(study, columns, metric, split).sentences()
+
+def competing(study: Study) -> list[str]:
+    """The rows that a verdict is about."""
+    apart = {study.reference, *study.layout.controls}
+    apart |= study.untested if study.fresh else set()  # beside them stand rows of fresh seeds
+    rows = [row for row in study.rows if row not in apart and not study.oracle(row)]
+    stated = study.layout.verdict
+    return [stated] if stated in rows else rows
+
+
+def differences(
+    results: Results, metric: str, whole: Mapping[str, Sequence[Column]]
+) -> dict[str, Difference]:
+    """Each row minus the reference, over its columns, with p corrected for their number."""
+    study, split = results.study, results.splits[0] if results.splits else ""
+    if len(results.columns) == 1:
+        found = {row: results.columns[0].difference(split, metric, row) for row in whole}
+        return {row: of for row, of in found.items() if of is not None}
+    averages = Averages(study, metric, split)
+    known = [
+        of
+        for row, columns in whole.items()
+        if columns and (of := averages.minus(columns, row, study.reference)) is not None
+    ]
+    return {of.method: of for of in corrected(known, study.layout.controls)}
+
+
+def _whole(results: Results, row: str) -> list[Column]:
+    """The columns in which every planned run of a row and of the reference has a result."""
+    metric, split = results.metrics[0], results.splits[0]
+
+    def ready(column: Column, name: str) -> bool:
+        found = column.estimate(split, metric, name)
+        return found is not None and (len(results.columns) == 1 or found.n == found.planned)
+
+    return [c for c in results.columns if ready(c, row) and ready(c, results.study.reference)]
+
+
+def _absent(results: Results, row: str) -> str:
+    """Why a row has no difference from the reference."""
+    states: Counter[str] = Counter()
+    for column in results.columns:
+        for name in (row, results.study.reference):
+            states.update(column.missing.get(name, {}))
+    if states:
+        return f"no column has every run of both ({missing_text(states)})"
+    apart = [column.name for column in results.columns if column.problem]
+    return f"the runs in {listed(apart)} cannot be compared" if apart else ""
+
+
+def _place(results: Results, columns: Sequence[Column]) -> str:
+    """What a difference is of: how many of which columns."""
+    every, split = results.columns, results.splits[0]
+    where = "" if split == "test" else f", {split_name(split).lower()}"
+    kind = columns_kind(results)
+    if len(columns) == 1 and len(every) == 1:
+        return f"{_named(results, columns[0])}{where}"
+    lost = [column.name for column in every if column not in columns]
+    many = f"{len(columns)} of " if lost else ""
+    apart = f" ({listed(lost)} {'is' if len(lost) == 1 else 'are'} incomplete)" if lost else ""
+    return f"on average over {many}{count(len(every), kind)}{apart}{where}"
+
+
+def _named(results: Results, column: Column) -> str:
+    domains = {d for e in results.study.of(column=column.name) for d in held_out(e.config)}
+    return f"with {listed(sorted(domains))} held out" if domains else f"on {column.name}"
+
+
+def columns_kind(results: Results) -> str:
+    """What the columns of a sweep are."""
+    sets = data_sets(results.study, results.columns)
+    if sets and all(domain for of in sets for domain in of.held_out):
+        return "held-out domain"
+    return "column" if any(of.shared for of in sets) else "data set"
+
+
+def _missing(results: Results) -> Iterator[str]:
+    """What is not there: runs, and columns whose runs cannot be compared."""
+    study = results.study
+    states = Counter(entry.state for entry in study.every if entry.run is None)
+    if states:
+        size = f"{states.total()} of {count(len(study.every), 'run')}"
+        yield f"Missing: {size} without a result ({missing_text(states)})."
+    if apart := [column.name for column in results.columns if column.problem]:
+        yield f"Left out because the runs cannot be compared: {listed(apart)}."
+
+
+def _rates(results: Results, asked: Asked) -> Iterator[str]:
+    """Whether the learning rate alone may explain what a method shows: where its own differs."""
+    study, controls = results.study, results.study.layout.controls
+    tuned, apart = list[str](), list[tuple[tuple[float, float], str]]()
+    for row in (row for row in asked.methods if asked.found(row) is not None):
+        column = _whole(results, row)[0]
+        own, base = (rate_of(study.files(of, column.name)) for of in (row, study.reference))
+        if own is None or base is None or own == base:
+            continue
+        if all(RATE in study.drawn(of) for of in (row, study.reference)):
+            tuned.append(row)
+            continue
+        isolates = [c for c in controls if _isolates(study, c, column.name, own)]
+        pair = next((c for c in isolates if (row, c) in study.layout.contrasts), None)
+        if pair is not None:
+            yield from _explained(results, asked, row, pair)
+        else:
+            apart.append(((own, base), row))
+    for (own, base), rows in grouped(apart).items():
+        about = {"rows": listed(rows), "rate": own, "base": base, "reference": study.reference}
+        yield sentence("no_control", **about)
+    if tuned:
+        yield sentence("tuned_rates", rows=listed(tuned), reference=study.reference)
+
+
+def _narrower(asked: Asked) -> Iterator[str]:
+    """What would narrow the interval of a single difference that is not clear."""
+    found = asked.found(asked.methods[0]) if len(asked.methods) == 1 else None
+    if found is None or found.finding != "no clear difference":
+        return
+    share = None if found.estimate.variance is None else found.estimate.variance.share_of_seeds
+    if share is not None:
+        source = "seeds" if share > 0.5 else "test images"
+        yield sentence("narrower", share=max(share, 1 - share), source=source)
+
+
+def _isolates(study: Study, control: str, column: str, rate: float) -> bool:
+    """Whether a row is the reference's algorithm at a rate, in a column."""
+    files = [study.files(of, column) for of in (control, study.reference)]
+    names = {section(of.config, "algorithm").get("name") for of in files if of is not None}
+    return rate_of(files[0]) == rate and len(names) == 1
+
+
+def _explained(results: Results, asked: Asked, row: str, control: str) -> Iterator[str]:
+    """What the comparison of a clear difference with its control says."""
+    averages = Averages(results.study, results.metrics[0], results.splits[0])
+    found = averages.minus(_whole(results, row), row, control)
+    kind = asked.finding(row)
+    if kind not in CLEAR or found is None or found.estimate.mean is None:
+        return
+    same = found.finding == kind
+    verb = "does not explain" if same else "may explain"
+    yield (
+        f"Against {control}, which has the learning rate of {row}: "
+        f"{size_text(found)}. The learning rate alone "
+        f"{verb} the difference."
+    )

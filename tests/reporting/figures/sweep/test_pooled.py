@@ -21,7 +21,7 @@ def pooled_of(gains, over="data sets"):
 def test_gains_mean_and_prediction_are_drawn_and_said():
     drawing = pooled_figure(pooled_of([0.1, 0.0, 0.05]), 4)
     assert (drawing.error, drawing.name) == ("", "pooled_4")
-    assert drawing.alt.startswith("Differences in Accuracy (%): set 0 +10.0 (+0.0 to +20.0); set 1")
+    assert drawing.alt.startswith("Accuracy (%) minus that of ERM: set 0 +10.0 (+0.0 to +20.0); ")
     for text in ("set 2", "Random-effects mean", "Prediction interval"):
         assert f">{text}<" in drawing.svg
     assert "Random-effects mean +5.0 (−7.4 to +17.4)" in drawing.alt  # 4.303 * 5 / sqrt 3

@@ -1,7 +1,7 @@
 """Paired differences hold the numbers of the comparison, and say where a seed is too few for p."""
 
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.sections.comparison.tables import show_p
+from medldr.reporting.sections.rows import show_p
 from medldr.reporting.sections.sweep.differences import UNTESTED, difference_table
 from medldr.reporting.writers.cells import printed
 

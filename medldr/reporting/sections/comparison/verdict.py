@@ -1,0 +1,204 @@
+"""The verdict of a comparison: which method is better, by how much, and how sure that is.
+
+It goes by `findings` alone: a method is better or worse where its difference from the reference is
+clear, and everything else is no clear difference, which does not mean equal. Methods with one or
+two seeds are not compared: their difference is one of these networks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from medldr.evaluation.comparison.comparison import Difference
+from medldr.evaluation.comparison.findings import Finding
+from medldr.evaluation.intervals.estimate import TESTED
+from medldr.evaluation.intervals.planning import detectable
+from medldr.metrics import metric_facts
+from medldr.reporting.document import Verdict
+from medldr.reporting.sections.domain_gap import points_text, spoken
+from medldr.reporting.sections.rows import grouped, listed, show_p
+from medldr.reporting.table import interval
+
+CLEAR: tuple[Finding, ...] = ("better", "worse")
+Tone: TypeAlias = Literal["good", "bad", "open"]
+TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad"}
+
+
+MOST_SIZES = 3
+"""Of more methods without a clear difference, the figure and the tables have the numbers."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a verdict is asked for.
+
+    Attributes:
+        reference: What every method is compared with.
+        methods: Those that the verdict is about: one, or all that compete.
+        metrics: The primary one, which speaks, and others that may disagree with it.
+        differences: By metric and method, each minus the reference; one that is absent cannot be
+            told.
+        places: By method, what its difference is of, such as ``on average over 3 data sets``.
+        absent: By method, why it has no difference.
+    """
+
+    reference: str
+    methods: Sequence[str]
+    metrics: Sequence[str]
+    differences: Mapping[str, Mapping[str, Difference]]
+    places: Mapping[str, str]
+    absent: Mapping[str, str]
+
+    def found(self, method: str, metric: str = "") -> Difference | None:
+        """A defined difference of a method; None where there is none."""
+        found = self.differences.get(metric or self.metrics[0], {}).get(method)
+        return None if found is None or found.estimate.mean is None else found
+
+    def finding(self, method: str, metric: str = "") -> Finding:
+        """What it shows."""
+        found = self.found(method, metric)
+        return (found and found.finding) or "not compared"
+
+
+def verdict(asked: Asked, more: Sequence[str] = ()) -> Verdict:
+    """The verdict on one method, or on all that compete.
+
+    Args:
+        asked: What is asked.
+        more: Sentences that must not be missed.
+    """
+    kinds = {method: asked.finding(method) for method in asked.methods}
+    if len(asked.methods) == 1:
+        (method,) = asked.methods
+        word: str = kinds[method]
+        tone, text = TONES.get(word, "open"), _text(asked, method)
+    else:
+        word, tone = _word(list(kinds.values()))
+        text = _of_many(asked, kinds)
+    word = "not clear" if word == "no clear difference" else word
+    return Verdict(word, " ".join((text, *_disagreements(asked))), tone, tuple(more))
+
+
+def size_text(found: Difference, *, named: bool = True) -> str:
+    """A difference with its interval and p, as a sentence has it; `named`: with its metric.
+
+    Example:
+        >>> from medldr.evaluation.intervals.estimate import Estimate
+        >>> estimate = Estimate(0.024, low=0.01, high=0.038, p=0.004)
+        >>> size_text(Difference("test", None, "accuracy", "a", "b", estimate, 0.008, 3))
+        'accuracy +2.4 percentage points (95% CI +1.0 to +3.8, p 0.008)'
+    """
+    ends = interval(found.estimate, metric_facts(found.metric), signed=True)
+    facts = [f"95% CI {ends}"] if ends else []
+    facts += ["of these networks"] if ends and found.seeds == 1 else []
+    facts += [] if found.corrected is None else [f"p {show_p(found.corrected)}"]
+    points = points_text(found.estimate.mean or 0.0, found.metric)
+    points = f"{spoken(found.metric)} {points}" if named else points
+    return points + (f" ({', '.join(facts)})" if facts else "")
+
+
+def _text(asked: Asked, method: str) -> str:
+    found, reference = asked.found(method), asked.reference
+    if found is None:
+        why = asked.absent.get(method) or "they have no number in common"
+        return f"{method} and {reference} cannot be compared: {why}."
+    kind, place, size = asked.finding(method), asked.places[method], size_text(found)
+    if kind in CLEAR:
+        return f"{method} is {kind} than {reference} {place}: {size}."
+    if kind == "no clear difference":
+        text = f"No clear difference between {method} and {reference} {place}: {size}."
+        return text + _power([found])
+    if found.untested and not found.barred:
+        return (
+            f"{method} and {reference} cannot be compared as methods with {found.untested}: "
+            f"their networks differ {place} by {size}. A test needs at least {TESTED} seeds of "
+            "each."
+        )
+    why = found.untested or found.estimate.reason or "no test is possible"
+    return f"{method} and {reference} are not compared ({why}); they differ {place} by {size}."
+
+
+def _word(kinds: Sequence[Finding]) -> tuple[str, Tone]:
+    """The word for several methods, and its tone."""
+    better, worse = (kinds.count(kind) for kind in CLEAR)
+    if better or worse:
+        many, word = (better, "better") if better else (worse, "worse")
+        return f"{many} of {len(kinds)} {word}", "open" if better and worse else TONES[word]
+    return ("not compared" if set(kinds) == {"not compared"} else "no clear difference"), "open"
+
+
+def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> str:
+    """Which methods are clearly better or worse, each with its numbers, and which are neither."""
+    of: dict[Finding, list[str]] = {}
+    for method, kind in kinds.items():
+        of.setdefault(kind, []).append(method)
+    places = set(asked.places.values())
+    place = f" {next(iter(places))}" if len(places) == 1 else ""
+
+    def each(methods: Sequence[str]) -> str:
+        shown = [(method, asked.found(method)) for method in methods]
+        return "; ".join(
+            f"{method}{'' if place else f' {asked.places[method]}'}, {size_text(found)}"
+            for method, found in shown
+            if found is not None
+        )
+
+    texts = [
+        f"{len(of[kind])} of {len(kinds)} methods {'is' if len(of[kind]) == 1 else 'are'} clearly "
+        f"{kind} than {asked.reference}{place}: {each(of[kind])}."
+        for kind in CLEAR
+        if kind in of
+    ]
+    if unclear := of.get("no clear difference"):
+        whom = f"any of {len(kinds)} methods" if len(unclear) == len(kinds) else listed(unclear)
+        sizes = f": {each(unclear)}" if len(unclear) <= MOST_SIZES else ""
+        texts.append(
+            f"No clear difference between {asked.reference} and {whom}{place}{sizes}."
+            + _power([found for method in unclear if (found := asked.found(method)) is not None])
+        )
+    if untested := of.get("not compared"):
+        causes = grouped((_why(asked, method), method) for method in untested)
+        why = "; ".join(f"{listed(names)} ({cause})" for cause, names in causes.items())
+        texts.append(f"Cannot be compared with {asked.reference}: {why}.")
+    return " ".join(texts)
+
+
+def _why(asked: Asked, method: str) -> str:
+    found = asked.found(method)
+    if found is None:
+        return asked.absent.get(method) or "no number in common"
+    return found.untested or found.estimate.reason or "no test is possible"
+
+
+def _power(found: Sequence[Difference]) -> str:
+    """The true differences that a study could have seen; empty where that is not known."""
+    metric = metric_facts(found[0].metric)
+    seen = [
+        detectable(variance)
+        for of in found
+        if (variance := of.estimate.variance) is not None and variance.tested and variance.total
+    ]
+    if not seen:
+        return ""
+    ends = dict.fromkeys(metric.show(end) for end in (min(seen), max(seen)))
+    unit = " percentage points" if metric.percent else ""
+    return f" The study could have seen a difference of {' to '.join(ends)}{unit} (80% power)."
+
+
+def _disagreements(asked: Asked) -> list[str]:
+    """Other metrics by which a method is clearly what the primary metric does not say."""
+    said = []
+    for metric in asked.metrics[1:]:
+        each = [
+            f"{method} is {kind} than {asked.reference}, {size_text(found, named=False)}"
+            for method in asked.methods
+            if asked.finding(method) != "not compared"
+            and (kind := asked.finding(method, metric)) in CLEAR
+            and kind != asked.finding(method)
+            and (found := asked.found(method, metric)) is not None
+        ]
+        if each:
+            said.append(f"By {spoken(metric)}, however, {'; '.join(each)}.")
+    return said
