@@ -6,7 +6,25 @@ import torch
 from torch import Tensor
 
 from medldr.errors import InputError
+from medldr.losses.base import Loss
 from medldr.types import DataSpec
+
+
+class SoftmaxLoss(Loss):
+    """A loss of exclusive classes, in float32 at least; a subclass states `of`."""
+
+    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
+        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels.
+
+        Raises:
+            ValueError: If the target is neither.
+        """
+        with torch.autocast(logits.device.type, enabled=False):
+            return self.of(*checked(self.config.name, logits, target))
+
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """Loss ``(B,)`` of what `checked` returns."""
+        raise NotImplementedError
 
 
 def checked(name: str, logits: Tensor, target: Tensor) -> tuple[Tensor, Tensor]:

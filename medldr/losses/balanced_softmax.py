@@ -17,12 +17,11 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from torch import Tensor
 from torch.nn import functional
 
-from medldr.losses._softmax import checked, counts_of_all
-from medldr.losses.base import Loss, LossConfig
+from medldr.losses._softmax import SoftmaxLoss, counts_of_all
+from medldr.losses.base import LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Balanced Softmax"
@@ -34,13 +33,14 @@ class BalancedSoftmaxConfig(LossConfig):
     name: Literal["balanced_softmax"] = "balanced_softmax"
 
 
-class BalancedSoftmax(Loss):
+class BalancedSoftmax(SoftmaxLoss):
     """``-sum_k target_k log softmax(logits + ln n)_k`` of each sample, in float32 at least.
 
     Raises:
         InputError: If a class has no training image.
 
     Example:
+        >>> import torch
         >>> spec = DataSpec("multi-class", ("a", "b", "c"), (100, 10, 1), 1, (8, 8))
         >>> loss = BalancedSoftmax(BalancedSoftmaxConfig(), spec)
         >>> [round(v, 4) for v in loss(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([2])).tolist()]
@@ -56,11 +56,9 @@ class BalancedSoftmax(Loss):
         # The data state the counts again whenever a run resumes, so checkpoints need not.
         self.register_buffer("log_counts", counts.log().float(), persistent=False)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels."""
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("balanced_softmax", logits, target)
-            return functional.cross_entropy(logits + self.log_counts, target, reduction="none")
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """As the class says."""
+        return functional.cross_entropy(logits + self.log_counts, target, reduction="none")
 
 
 Config = BalancedSoftmaxConfig

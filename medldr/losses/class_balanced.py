@@ -16,13 +16,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
 from medldr.data.loading.class_weights import effective_number
-from medldr.losses._softmax import checked, expected
-from medldr.losses.base import Loss, LossConfig
+from medldr.losses._softmax import SoftmaxLoss, expected
+from medldr.losses.base import LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Class-balanced loss"
@@ -38,13 +37,14 @@ class ClassBalancedConfig(LossConfig):
     )
 
 
-class ClassBalanced(Loss):
+class ClassBalanced(SoftmaxLoss):
     """``-w_y log p_y`` of each sample, in float32 at least.
 
     Attributes:
         weights: ``(K,)``, summing to K.
 
     Example:
+        >>> import torch
         >>> spec = DataSpec("multi-class", ("a", "b"), (3, 1), 1, (8, 8))
         >>> loss = ClassBalanced(ClassBalancedConfig(beta=0.5), spec)
         >>> loss.weights
@@ -61,11 +61,9 @@ class ClassBalanced(Loss):
         weights = effective_number(spec.class_counts, config.beta)
         self.register_buffer("weights", weights.float(), persistent=False)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels."""
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("class_balanced", logits, target)
-            return expected(-self.weights * logits.log_softmax(1), target)
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """As the class says."""
+        return expected(-self.weights * logits.log_softmax(1), target)
 
 
 Config = ClassBalancedConfig

@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from typing import ClassVar, Literal
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from medldr.errors import InputError
-from medldr.losses._softmax import checked
-from medldr.losses.base import Loss, LossConfig
+from medldr.losses._softmax import SoftmaxLoss
+from medldr.losses.base import LossConfig
 from medldr.models.base import CornHead
 from medldr.types import Task
 
@@ -39,12 +38,13 @@ class CornConfig(LossConfig):
     name: Literal["corn"] = "corn"
 
 
-class Corn(Loss):
+class Corn(SoftmaxLoss):
     """``-sum_k target_k log P_k`` of each sample, in float32 at least.
 
     The head gives ``log P``, of which this is the cross-entropy.
 
     Example:
+        >>> import torch
         >>> from medldr.types import DataSpec
         >>> loss = Corn(CornConfig(), DataSpec("ordinal", ("0", "1", "2"), (1, 1, 1), 1, (8, 8)))
         >>> log_p = torch.tensor([[0.2689414, 0.5344466, 0.1966119]]).log()
@@ -69,11 +69,9 @@ class Corn(Loss):
                 "linear, use another loss"
             )
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of ``log P (B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels."""
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("corn", logits, target)
-            return functional.cross_entropy(logits, target, reduction="none")
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """``log P`` against the target, by the cross-entropy."""
+        return functional.cross_entropy(logits, target, reduction="none")
 
 
 Config = CornConfig

@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from medldr.losses._softmax import checked
-from medldr.losses.base import Loss, LossConfig
+from medldr.losses._softmax import SoftmaxLoss
+from medldr.losses.base import LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Cross-entropy"
@@ -35,13 +34,14 @@ class CrossEntropyConfig(LossConfig):
     )
 
 
-class CrossEntropy(Loss):
+class CrossEntropy(SoftmaxLoss):
     """``-sum_k target_k log softmax(logits)_k`` of each sample, in float32 at least.
 
     Source:
         Label smoothing as in Szegedy et al. 2016 and in torch.
 
     Example:
+        >>> import torch
         >>> spec = DataSpec("multi-class", ("a", "b", "c"), (1, 1, 1), 1, (8, 8))
         >>> loss = CrossEntropy(CrossEntropyConfig(), spec)
         >>> [round(v, 4) for v in loss(torch.zeros(2, 3), torch.tensor([0, 2])).tolist()]
@@ -52,17 +52,11 @@ class CrossEntropy(Loss):
         super().__init__(config, spec)
         self.label_smoothing = float(getattr(config, "label_smoothing", 0.0))
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels.
-
-        Raises:
-            ValueError: If the target is neither.
-        """
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("cross_entropy", logits, target)
-            return functional.cross_entropy(
-                logits, target, reduction="none", label_smoothing=self.label_smoothing
-            )
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """As the class says."""
+        return functional.cross_entropy(
+            logits, target, reduction="none", label_smoothing=self.label_smoothing
+        )
 
 
 Config = CrossEntropyConfig

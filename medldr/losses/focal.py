@@ -19,9 +19,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.losses._softmax import checked, expected
-from medldr.losses.base import Loss, LossConfig
-from medldr.types import DataSpec
+from medldr.losses._softmax import SoftmaxLoss, expected
+from medldr.losses.base import LossConfig
 
 TITLE = "Focal loss"
 PUBLISHED = {"gamma": 2.0}
@@ -34,25 +33,22 @@ class FocalConfig(LossConfig):
     gamma: float = Field(2.0, ge=0, description="how much likely samples fade; 0: cross-entropy")
 
 
-class Focal(Loss):
+class Focal(SoftmaxLoss):
     """``-(1 - p_y)^gamma log p_y`` of each sample, in float32 at least.
 
     Example:
+        >>> from medldr.types import DataSpec
         >>> spec = DataSpec("multi-class", ("a", "b"), (1, 1), 1, (8, 8))
         >>> loss = Focal(FocalConfig(), spec)
         >>> [round(v, 4) for v in loss(torch.zeros(1, 2), torch.tensor([0])).tolist()]
         [0.1733]
     """
 
-    def __init__(self, config: FocalConfig, spec: DataSpec) -> None:
-        super().__init__(config, spec)
-        self.gamma = config.gamma
+    config: FocalConfig
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels."""
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("focal", logits, target)
-            return expected(focal(logits.log_softmax(1), self.gamma), target)
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """As the class says."""
+        return expected(focal(logits.log_softmax(1), self.config.gamma), target)
 
 
 def focal(log_p: Tensor, gamma: float) -> Tensor:

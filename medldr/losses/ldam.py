@@ -25,8 +25,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from medldr.errors import InputError
-from medldr.losses._softmax import checked, counts_of_all, expected
-from medldr.losses.base import Loss, LossConfig
+from medldr.losses._softmax import SoftmaxLoss, counts_of_all, expected
+from medldr.losses.base import LossConfig
 from medldr.types import DataSpec
 
 TITLE = "LDAM"
@@ -42,7 +42,7 @@ class LDAMConfig(LossConfig):
     )
 
 
-class LDAM(Loss):
+class LDAM(SoftmaxLoss):
     """Cross-entropy with the logit of the true class lowered by its margin, in float32 at least.
 
     Attributes:
@@ -90,22 +90,15 @@ class LDAM(Loss):
             )
         self.scale = float(scale)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels.
-
-        Args:
-            logits: Scaled cosines.
-            target: Class numbers or soft labels.
-        """
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """As the class says; the logits are scaled cosines."""
         if self.scale is None:
             raise RuntimeError("ldam needs the scale of the head: call bind(head) first")
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("ldam", logits, target)
-            margins = self.scale * self.margins.to(logits.dtype)
-            if target.ndim == 1:
-                true = functional.one_hot(target, logits.shape[1])
-                return functional.cross_entropy(logits - true * margins, target, reduction="none")
-            return expected(_if_true(logits, margins), target)
+        margins = self.scale * self.margins.to(logits.dtype)
+        if target.ndim == 1:
+            true = functional.one_hot(target, logits.shape[1])
+            return functional.cross_entropy(logits - true * margins, target, reduction="none")
+        return expected(_if_true(logits, margins), target)
 
 
 def _if_true(logits: Tensor, margins: Tensor) -> Tensor:

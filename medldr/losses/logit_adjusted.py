@@ -13,13 +13,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-import torch
 from pydantic import Field
 from torch import Tensor
 from torch.nn import functional
 
-from medldr.losses._softmax import checked, counts_of_all
-from medldr.losses.base import Loss, LossConfig
+from medldr.losses._softmax import SoftmaxLoss, counts_of_all
+from medldr.losses.base import LossConfig
 from medldr.types import DataSpec
 
 TITLE = "Logit adjustment"
@@ -33,13 +32,14 @@ class LogitAdjustedConfig(LossConfig):
     tau: float = Field(1.0, ge=0, description="strength of the adjustment; 0: cross-entropy")
 
 
-class LogitAdjusted(Loss):
+class LogitAdjusted(SoftmaxLoss):
     """``-sum_k target_k log softmax(logits + tau ln pi)_k`` of each sample, in float32 at least.
 
     Raises:
         InputError: If a class has no training image.
 
     Example:
+        >>> import torch
         >>> spec = DataSpec("multi-class", ("a", "b", "c"), (100, 10, 1), 1, (8, 8))
         >>> loss = LogitAdjusted(LogitAdjustedConfig(tau=1.0), spec)
         >>> [round(v, 4) for v in loss(torch.tensor([[1.0, 2.0, 3.0]]), torch.tensor([2])).tolist()]
@@ -55,11 +55,9 @@ class LogitAdjusted(Loss):
         adjustment = config.tau * (counts / counts.sum()).log()
         self.register_buffer("adjustment", adjustment.float(), persistent=False)
 
-    def forward(self, logits: Tensor, target: Tensor) -> Tensor:
-        """Loss ``(B,)`` of logits ``(B, K)`` against ``(B,)`` classes or ``(B, K)`` soft labels."""
-        with torch.autocast(logits.device.type, enabled=False):
-            logits, target = checked("logit_adjusted", logits, target)
-            return functional.cross_entropy(logits + self.adjustment, target, reduction="none")
+    def of(self, logits: Tensor, target: Tensor) -> Tensor:
+        """As the class says."""
+        return functional.cross_entropy(logits + self.adjustment, target, reduction="none")
 
 
 Config = LogitAdjustedConfig
