@@ -10,9 +10,9 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
-from medldr.algorithms._blocks import require_several
+from medldr.algorithms._blocks import ComparesDomains
 from medldr.algorithms._discriminator import Discriminator, gradient_penalty
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step, accuracy
+from medldr.algorithms.base import AlgorithmConfig, Step, accuracy
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -44,7 +44,7 @@ class AdversarialConfig(AlgorithmConfig):
     dropout: float = Field(0.0, ge=0, lt=1, description="dropout in the discriminator")
 
 
-class Adversarial(Algorithm):
+class Adversarial(ComparesDomains):
     """Classification loss minus the loss of a discriminator, which takes its own steps.
 
     Subclasses say what the discriminator sees (`seen`), what else learns with it (`opponents`) and
@@ -55,13 +55,10 @@ class Adversarial(Algorithm):
         strength: ``()``, factor on the weight at this step, from 0 to 1; 1 without a schedule.
     """
 
-    needs_domains = True
-    sampler = "domains"
+    config: AdversarialConfig
 
     def __init__(self, config: AdversarialConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        require_several(config.name, spec)
-        self.settings = config
         self.discriminator = Discriminator(
             model.dim,
             len(spec.train_domains),
@@ -86,7 +83,7 @@ class Adversarial(Algorithm):
 
     def optimizers(self, model: FeatureModel) -> dict[str, list[dict[str, Any]]]:
         """``main`` trains the network, ``discriminator`` its opponents."""
-        settings = self.settings
+        settings = self.config
         both = {} if settings.betas is None else {"betas": settings.betas}
         theirs = {"lr": settings.lr_d, "weight_decay": settings.weight_decay_d}
         against = [p for module in self.opponents() for p in module.parameters()]
@@ -104,7 +101,7 @@ class Adversarial(Algorithm):
         logits = model.classify(z)
         original = self.classification_loss(logits, batch.label)
         domain, logs = self._domain_loss(z, batch)
-        loss = original - self.settings.weight * self.strength * domain
+        loss = original - self.config.weight * self.strength * domain
         return StepOutput(loss, z, logits, {"loss/original": original.detach(), **logs})
 
     def discriminator_loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
@@ -118,7 +115,7 @@ class Adversarial(Algorithm):
 
     def update(self, step: Step, batch: Batch) -> StepOutput:
         """A step of the network or of the discriminator, depending on the step number."""
-        settings = self.settings
+        settings = self.config
         if settings.schedule == "ganin":
             self.strength.fill_(ganin_strength(step.index / step.total))
         if turn_of_discriminator(step.index, settings.d_steps):
@@ -132,7 +129,7 @@ class Adversarial(Algorithm):
 
     def _domain_loss(self, z: Tensor, batch: Batch) -> tuple[Tensor, dict[str, Tensor]]:
         """The discriminator's loss with its penalty, and the terms to be logged."""
-        seen, factor = self.seen(z, batch.label), self.settings.grad_penalty
+        seen, factor = self.seen(z, batch.label), self.config.grad_penalty
         penalty = None
         if factor:
             guess, slopes = self.discriminator.with_slopes(seen, batch.domain)

@@ -6,8 +6,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._blocks import Blocks, require_several
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.algorithms._blocks import Blocks, ComparesDomains
+from medldr.algorithms.base import AlgorithmConfig, Step
 from medldr.config import RunConfig
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
@@ -27,7 +27,7 @@ class AnnealedConfig(AlgorithmConfig):
     )
 
 
-class Annealed(Algorithm):
+class Annealed(ComparesDomains):
     """A loss with a penalty whose weight `update` switches.
 
     Attributes:
@@ -36,33 +36,31 @@ class Annealed(Algorithm):
             continues the count. Only `update` increments it, so `loss` may be called at any time.
     """
 
-    needs_domains = True
-    sampler = "domains"
     rows_per_domain = 1
     set_based = True
     before = 1.0
+    config: AnnealedConfig
 
     def __init__(self, config: AnnealedConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        require_several(config.name, spec)
-        self.weight = config.weight
-        self.anneal_steps = config.anneal_steps
-        self.reset_optimizer = config.reset_optimizer
         self.steps: Tensor
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
 
     def weighted(self, penalty: Tensor) -> Tensor:
         """The penalty times the weight of this step, in the penalty's own precision."""
-        before = self.before if self.weight else 0.0
-        return torch.where(self.steps < self.anneal_steps, before * penalty, self.weight * penalty)
+        weight = self.config.weight
+        before = self.before if weight else 0.0
+        early = self.steps < self.config.anneal_steps
+        return torch.where(early, before * penalty, weight * penalty)
 
     def check_run(self, config: RunConfig, *, processes: int, steps: int) -> list[str]:
         """A note where the run ends before the switch."""
-        if not self.weight or steps > self.anneal_steps:
+        weight, first = self.config.weight, self.config.anneal_steps
+        if not weight or steps > first:
             return []
         return [
-            f"algorithm {self.config.name} uses its weight of {self.weight:g} from step "
-            f"{self.anneal_steps + 1} on (algorithm.anneal_steps), but the run has {steps} steps: "
+            f"algorithm {self.config.name} uses its weight of {weight:g} from step "
+            f"{first + 1} on (algorithm.anneal_steps), but the run has {steps} steps: "
             f"its penalty keeps the weight {self.before:g}. Set algorithm.anneal_steps below "
             f"{steps}"
         ]
@@ -70,8 +68,8 @@ class Annealed(Algorithm):
     def update(self, step: Step, batch: Batch) -> StepOutput:
         """One optimizer step; that of the switch begins with a fresh optimizer."""
         self.steps.fill_(step.index)
-        switches = step.index == self.anneal_steps > 0 and self.weight > 0
-        if switches and self.reset_optimizer:
+        switches = step.index == self.config.anneal_steps > 0 and self.config.weight > 0
+        if switches and self.config.reset_optimizer:
             step.reset_optimizer()
         return super().update(step, batch)
 

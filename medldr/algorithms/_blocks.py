@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from medldr.algorithms._gather import RowGatherer, several_processes
-from medldr.algorithms.base import Algorithm
+from medldr.algorithms.base import Algorithm, AlgorithmConfig
 from medldr.errors import InputError
+from medldr.models.base import FeatureModel
 from medldr.types import DataSpec
 
 
@@ -72,15 +73,21 @@ def domain_risks(algorithm: Algorithm, logits: Tensor, label: Tensor, blocks: Bl
     return torch.stack([own.sum() / weight.sum().clamp_min(tiny) for own, weight in pairs])
 
 
-def require_several(name: str, spec: DataSpec) -> None:
-    """Refuse a single source domain for an algorithm that compares domains.
+class ComparesDomains(Algorithm):
+    """An algorithm that compares source domains, of which it needs several.
 
     Raises:
         InputError: If all training images are of one domain.
     """
-    if len(spec.train_domains) == 1:
-        raise InputError(
-            f"algorithm {name} compares source domains and needs at least two, but all training "
-            f"images are from {spec.train_domains[0]}. Hold out fewer domains (data.held_out), "
-            "or use an algorithm that works with one (erm, latentdr)"
-        )
+
+    needs_domains = True
+    sampler = "domains"
+
+    def __init__(self, config: AlgorithmConfig, spec: DataSpec, model: FeatureModel) -> None:
+        super().__init__(config, spec, model)
+        if len(spec.train_domains) == 1:
+            raise InputError(
+                f"algorithm {config.name} compares source domains and needs at least two, but all "
+                f"training images are from {spec.train_domains[0]}. Hold out fewer domains "
+                "(data.held_out), or use an algorithm that works with one (erm, latentdr)"
+            )

@@ -6,15 +6,17 @@ together. With frozen statistics, and without batch normalisation, the latents a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
 from pydantic import Field
 from torch import Tensor
 
+from medldr.algorithms._blocks import Blocks, ComparesDomains
 from medldr.algorithms.base import AlgorithmConfig
 from medldr.models.base import FeatureModel
-from medldr.types import Batch
+from medldr.types import Batch, StepOutput
 
 Forward = Literal["batch", "domain"]
 
@@ -51,3 +53,32 @@ def domain_features(model: FeatureModel, batch: Batch, forward: Forward) -> Tens
     parts = torch.split(batch.image[order], sizes.tolist())
     z = torch.cat([model.features(part) for part in parts])
     return z[order.argsort()]
+
+
+class DomainPenaltyConfig(DomainPassesConfig):
+    """Keys of a penalty on the latents of domains."""
+
+    weight: float = Field(1.0, ge=0, description="weight of the penalty")
+
+
+class DomainPenalty(ComparesDomains):
+    """Classification loss plus a weighted penalty on how the latents of domains differ."""
+
+    set_based = True
+    config: DomainPenaltyConfig
+
+    def penalty(self, blocks: Sequence[Tensor]) -> Tensor:
+        """The penalty on the latents ``(B_e, D)`` of each domain, over all processes."""
+        raise NotImplementedError
+
+    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
+        """The loss of a batch: ``loss/original``, and the penalty under the method's name."""
+        # Before the network runs: the host waits for the sizes, and a compiled loss stays whole.
+        blocks = Blocks(batch.domain)
+        z = domain_features(model, batch, self.config.forward)
+        logits = model.classify(z)
+        original = self.classification_loss(logits, batch.label)
+        penalty = self.penalty(blocks.of(z))
+        name = self.config.name.rpartition(".")[2]
+        logs = {"loss/original": original.detach(), f"loss/{name}": penalty.detach()}
+        return StepOutput(original + self.config.weight * penalty, z, logits, logs)

@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import torch
+from pydantic import Field
 from torch import Tensor
 from torch.distributions import Beta
 
-from medldr.algorithms.base import Algorithm, accuracy
+from medldr.algorithms.base import Algorithm, AlgorithmConfig, accuracy
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, StepOutput
 
@@ -92,12 +93,10 @@ class PairMixing(Algorithm):
     """
 
     mixes_labels = True
-    concentration: float
-    """Of the Beta distribution of the shares; 0 for no mixing. Subclasses set it."""
 
     def draw(self, rows: int) -> Pairs:
         """The pairs of a batch, on the CPU."""
-        return draw_pairs(rows, self.concentration)
+        raise NotImplementedError
 
     def mixed_latents(
         self, model: FeatureModel, image: Tensor, pairs: Pairs
@@ -127,3 +126,24 @@ class PairMixing(Algorithm):
             "lambda": share,
         }
         return StepOutput(loss, z, logits, logs)
+
+
+class AlphaConfig(AlgorithmConfig):
+    """Keys of a method whose shares are drawn for every batch."""
+
+    alpha: float = Field(
+        0.2,
+        ge=0,
+        allow_inf_nan=False,
+        description="lambda ~ Beta(alpha, alpha); 0: no mixing",
+    )
+
+
+class AlphaMixing(PairMixing):
+    """Shares from ``Beta(alpha, alpha)``."""
+
+    config: AlphaConfig
+
+    def draw(self, rows: int) -> Pairs:
+        """The pairs of a batch, on the CPU."""
+        return draw_pairs(rows, self.config.alpha)

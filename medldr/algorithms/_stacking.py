@@ -44,10 +44,10 @@ class Stacked(Algorithm):
     """
 
     set_based = True
+    config: StackedConfig
 
     def __init__(self, config: StackedConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        self.set_scope = config.set_scope
         self.base = self._build_base(config, spec, model)
         self.needs_domains = self.base.needs_domains
         self.sampler = self.base.sampler

@@ -98,6 +98,7 @@ class BALMS(Algorithm):
 
     sampler = "weighted"
     batches_per_step = 2
+    config: BALMSConfig
     tasks = ("multi-class", "binary", "ordinal")
 
     def __init__(self, config: BALMSConfig, spec: DataSpec, model: FeatureModel) -> None:
@@ -105,7 +106,6 @@ class BALMS(Algorithm):
             loss = plugins.load("losses", PLAIN["loss"]).Config()
             config = config.model_copy(update={"loss": loss})
         super().__init__(config, spec, model)
-        self.settings = config
         self.rate_logits = nn.Parameter(torch.zeros(spec.num_classes))
         self.images: Tensor
         self.trial_lr: Tensor
@@ -132,7 +132,7 @@ class BALMS(Algorithm):
         if not repeats:
             return []
         said, enough = repeats
-        if self.settings.meta_repeats:
+        if self.config.meta_repeats:
             return [f"algorithm.meta_repeats: {said}, so images repeat in that score"]
         raise InputError(
             f"training.batch_size, or batch_size of the stage: {said}. Set it to {enough} or less, "
@@ -164,7 +164,7 @@ class BALMS(Algorithm):
         rates = {
             "params": [self.rate_logits],
             "optimizer": "adam",
-            "lr": self.settings.meta_lr,
+            "lr": self.config.meta_lr,
             "weight_decay": 0.0,
             "betas": (0.9, 0.999),
             "eps": 1e-8,
@@ -216,7 +216,7 @@ class BALMS(Algorithm):
             The loss of the network's step, and latents and logits of all rows: of the pool those
             that step was made with. All detached.
         """
-        self.trial_lr.fill_(step.groups()[0]["lr"] * self.settings.inner_lr_scale)
+        self.trial_lr.fill_(step.groups()[0]["lr"] * self.config.inner_lr_scale)
         meta = step.forward(batch, "meta_loss")
         step.backward(meta.loss)
         step.optimizer_step("meta")
@@ -246,7 +246,7 @@ class BALMS(Algorithm):
         """
         chance = (self.images.log() + functional.logsigmoid(self.rate_logits))[label]
         picks = functional.gumbel_softmax(
-            chance.expand(len(label), -1), tau=self.settings.temperature, hard=True
+            chance.expand(len(label), -1), tau=self.config.temperature, hard=True
         )
         return picks.mean(0)
 

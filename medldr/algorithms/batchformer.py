@@ -94,10 +94,10 @@ class BatchFormer(Stacked):
         own_classifier: For the layer's latents; None where the model's serves both.
     """
 
+    config: BatchFormerConfig
+
     def __init__(self, config: BatchFormerConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        self.weights = config.weights
-        self.encoder_lr_scale = config.encoder_lr_scale
         self.encoder: nn.Module | None = None
         self.own_classifier: nn.Module | None = None
         if not config.weights[1]:
@@ -114,7 +114,7 @@ class BatchFormer(Stacked):
         groups = list(self.base.optimizers(model)["main"])
         if self.encoder is not None:
             layer = list(self.encoder.parameters())
-            groups.append({"params": layer, "lr_scale": self.encoder_lr_scale})
+            groups.append({"params": layer, "lr_scale": self.config.encoder_lr_scale})
         if self.own_classifier is not None:
             groups.append({"params": list(self.own_classifier.parameters())})
         return {"main": groups}
@@ -142,13 +142,13 @@ class BatchFormer(Stacked):
         term = self.classification_loss(logits, batch.label)
         logs["loss/batchformer"] = term.detach()
         logs["accuracy/batchformer"] = accuracy(logits.detach(), batch.label)
-        original, added = self.weights
+        original, added = self.config.weights
         total = (original * out.loss + added * term) / (original + added)
         return StepOutput(total, out.z, out.logits, logs)
 
     def _own_rows(self, z: Tensor) -> Tensor:
         """This process's rows after attending to the whole set."""
-        if self.set_scope == "local" or not several_processes():
+        if self.config.set_scope == "local" or not several_processes():
             return self.encode(z)
         rows = RowGatherer(len(z), z.device)
         return self.encode(rows.gather(z))[rows.own]

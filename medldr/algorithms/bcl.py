@@ -95,6 +95,7 @@ class BCL(Algorithm):
 
     set_based = True
     views = ("second", "third")
+    config: BCLConfig
     tasks = ("multi-class", "binary", "ordinal")
 
     def __init__(self, config: BCLConfig, spec: DataSpec, model: FeatureModel) -> None:
@@ -108,9 +109,6 @@ class BCL(Algorithm):
                 f"class, and the head of this network ({type(model.head).__name__}) has none. Set "
                 "model.head: linear or cosine"
             )
-        self.alpha, self.beta = config.alpha, config.beta
-        self.temperature = config.temperature
-        self.set_scope = config.set_scope
         hidden = config.hidden or model.dim
         self.embed = _head(model.dim, hidden, config.feat_dim)
         self.prototype = _head(model.dim, hidden, config.feat_dim)
@@ -129,12 +127,13 @@ class BCL(Algorithm):
         weight: Tensor = model.head.weight  # type: ignore[assignment]  # checked when made
         contrast = self._contrast(second, third, batch.label, _on_sphere(self.prototype, weight))
         logs = {"loss/original": original.detach(), "loss/bcl": contrast.detach()}
-        return StepOutput(self.alpha * original + self.beta * contrast, z, logits, logs)
+        loss = self.config.alpha * original + self.config.beta * contrast
+        return StepOutput(loss, z, logits, logs)
 
     def _contrast(self, second: Tensor, third: Tensor, label: Tensor, prototypes: Tensor) -> Tensor:
         """The contrastive loss of this process's anchors."""
         anchors = None
-        if self.set_scope == "global" and several_processes():
+        if self.config.set_scope == "global" and several_processes():
             gatherer = RowGatherer(len(label), label.device)
             second, third = (gatherer.gather(view) for view in (second, third))
             label = gatherer.gather(label)
@@ -143,7 +142,7 @@ class BCL(Algorithm):
             torch.cat([second, third]),
             label.repeat(2),
             prototypes,
-            temperature=self.temperature,
+            temperature=self.config.temperature,
             anchors=anchors,
         )
 

@@ -45,40 +45,31 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._blocks import Blocks, require_several
-from medldr.algorithms._domain_passes import DomainPassesConfig, domain_features
-from medldr.algorithms.base import Algorithm
+from medldr.algorithms._domain_passes import DomainPenalty, DomainPenaltyConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
-from medldr.types import Batch, DataSpec, StepOutput
+from medldr.types import DataSpec
 
 TITLE = "CORAL"
 
 
-class CORALConfig(DomainPassesConfig):
+class CORALConfig(DomainPenaltyConfig):
     """Keys of CORAL."""
 
     name: Literal["coral"] = "coral"
-    weight: float = Field(1.0, ge=0, description="weight of the penalty")
     domains_per_batch: int | None = Field(
         None, ge=2, description="source domains per batch, drawn for each batch; unset: all"
     )
 
 
-class CORAL(Algorithm):
+class CORAL(DomainPenalty):
     """Mean classification loss plus the distance of the domains' latents."""
 
-    needs_domains = True
-    sampler = "domains"
     rows_per_domain = 2
-    set_based = True
 
     def __init__(self, config: CORALConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        self.weight = config.weight
         self.domains_per_batch = config.domains_per_batch
-        require_several("coral", spec)
-        self.forward_by = config.forward
         number = len(spec.train_domains)
         if (config.domains_per_batch or 0) > number:
             raise InputError(
@@ -86,16 +77,9 @@ class CORAL(Algorithm):
                 f"source domains ({', '.join(spec.train_domains)}). Omit it to use all of them"
             )
 
-    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """The classification loss plus the penalty, logged as ``original`` and ``coral``."""
-        # Before the network runs: the host waits for the sizes, and a compiled loss stays whole.
-        blocks = Blocks(batch.domain)
-        z = domain_features(model, batch, self.forward_by)
-        logits = model.classify(z)
-        original = self.classification_loss(logits, batch.label)
-        penalty = coral_penalty(blocks.of(z))
-        logs = {"loss/original": original.detach(), "loss/coral": penalty.detach()}
-        return StepOutput(original + self.weight * penalty, z, logits, logs)
+    def penalty(self, blocks: Sequence[Tensor]) -> Tensor:
+        """See `coral_penalty`."""
+        return coral_penalty(blocks)
 
 
 def coral_penalty(blocks: Sequence[Tensor]) -> Tensor:

@@ -47,10 +47,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._mixing import PairMixing, Pairs
+from medldr.algorithms._mixing import PairMixing, Pairs, draw_pairs
 from medldr.algorithms.base import AlgorithmConfig
 from medldr.models.base import FeatureModel
-from medldr.types import DataSpec
 
 TITLE = "CutMix"
 
@@ -68,16 +67,13 @@ class CutMixConfig(AlgorithmConfig):
 class CutMix(PairMixing):
     """Pastes boxes."""
 
-    def __init__(self, config: CutMixConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model)
-        self.concentration = config.beta
-        self.prob = config.prob
+    config: CutMixConfig
 
     def draw(self, rows: int) -> Pairs:
         """The pairs of a batch; share 1 if it is not to be mixed."""
-        share, partner = super().draw(rows)
-        if self.prob < 1:
-            share = torch.where(torch.rand(()) < self.prob, share, 1.0)
+        share, partner = draw_pairs(rows, self.config.beta)
+        if self.config.prob < 1:
+            share = torch.where(torch.rand(()) < self.config.prob, share, 1.0)
         return Pairs(share, partner)
 
     def mixed_latents(

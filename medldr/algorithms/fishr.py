@@ -80,6 +80,7 @@ class Fishr(Annealed):
 
     rows_per_domain = 2
     before = 0.0
+    config: FishrConfig
 
     def __init__(self, config: FishrConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
@@ -88,7 +89,6 @@ class Fishr(Annealed):
                 "algorithm fishr compares gradients of a linear head, but this network's head is "
                 f"{type(model.head).__name__}. Set model.head: linear"
             )
-        self.ema = config.ema
         kind = torch.promote_types(model.head.weight.dtype, torch.float32)
         entries = spec.num_classes * (model.dim + 1)
         self.average: Tensor
@@ -114,9 +114,9 @@ class Fishr(Annealed):
             rows = torch.tensor(blocks.domains, device=self.average.device)
             before = self.average[rows].to(kind)
             if self.training:
-                kept = self.ema * before + (1 - self.ema) * now.detach()
+                kept = self.config.ema * before + (1 - self.config.ema) * now.detach()
                 self.average[rows] = kept.to(self.average.dtype)
-            used = now + self.ema / (1 - self.ema) * before
+            used = now + self.config.ema / (1 - self.config.ema) * before
             return (used - used.mean(0)).square().mean()
 
 

@@ -43,9 +43,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._blocks import Blocks, domain_risks, require_several
+from medldr.algorithms._blocks import Blocks, ComparesDomains, domain_risks
 from medldr.algorithms._domain_passes import DomainPassesConfig, domain_features
-from medldr.algorithms.base import Algorithm
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -59,7 +58,7 @@ class GroupDROConfig(DomainPassesConfig):
     eta: float = Field(0.01, ge=0, description="how fast the weights follow the domains' losses")
 
 
-class GroupDRO(Algorithm):
+class GroupDRO(ComparesDomains):
     """Risks of the domains under weights that grow with them.
 
     Attributes:
@@ -67,15 +66,11 @@ class GroupDRO(Algorithm):
             ``spec.train_domains``; a buffer that `loss` moves in training mode.
     """
 
-    needs_domains = True
-    sampler = "domains"
     set_based = True
+    config: GroupDROConfig
 
     def __init__(self, config: GroupDROConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        require_several("groupdro", spec)
-        self.forward_by = config.forward
-        self.eta = config.eta
         self.log_q: Tensor
         self.register_buffer("log_q", torch.zeros(len(spec.train_domains)))
 
@@ -87,13 +82,13 @@ class GroupDRO(Algorithm):
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """Weighted sum of the domains' risks, logged as ``original``; moves the weights first."""
         blocks = Blocks(batch.domain)
-        z = domain_features(model, batch, self.forward_by)
+        z = domain_features(model, batch, self.config.forward)
         logits = model.classify(z)
         risks = domain_risks(self, logits, batch.label, blocks)
         present = torch.tensor(blocks.domains, device=risks.device)
         if self.training:
             with torch.no_grad():
-                self.log_q.copy_(moved(self.log_q, present, self.eta * risks))
+                self.log_q.copy_(moved(self.log_q, present, self.config.eta * risks))
         # In the precision of the risks, to keep equal weights equal to the last digit.
         q = self.log_q.to(risks.dtype).softmax(0)
         loss = (q[present] * risks).sum()

@@ -259,7 +259,7 @@ class LatentDRAlgorithm(Stacked):
 
     def _set(self, z: Tensor, label: Tensor) -> _Set:
         """The set this process's latents are mixed with, and its mean label."""
-        if self.set_scope == "local" or not several_processes():
+        if self.config.set_scope == "local" or not several_processes():
             return _Set(None, None, self._mean_label(label), None)
         rows = RowGatherer(len(z), z.device)
         latents = rows.gather(z)

@@ -44,8 +44,7 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.algorithms._mixing import PairMixing, Pairs, blend
-from medldr.algorithms.base import AlgorithmConfig
+from medldr.algorithms._mixing import AlphaConfig, AlphaMixing, Pairs, blend
 from medldr.models.base import FeatureModel, Taps
 from medldr.types import DataSpec
 
@@ -54,16 +53,10 @@ TITLE = "Manifold Mixup"
 Place = Literal["input", "stem", "stage1", "stage2", "stage3", "stage4"]
 
 
-class ManifoldMixupConfig(AlgorithmConfig):
+class ManifoldMixupConfig(AlphaConfig):
     """Keys of Manifold Mixup."""
 
     name: Literal["manifold_mixup"] = "manifold_mixup"
-    alpha: float = Field(
-        0.2,
-        ge=0,
-        allow_inf_nan=False,
-        description="lambda ~ Beta(alpha, alpha); 0: no mixing",
-    )
     stages: tuple[Place, ...] = Field(
         ("input", "stage1", "stage2"),
         min_length=1,
@@ -79,13 +72,12 @@ class ManifoldMixupConfig(AlgorithmConfig):
         return stages
 
 
-class ManifoldMixup(PairMixing):
+class ManifoldMixup(AlphaMixing):
     """Blends images or maps, at a place drawn for each batch."""
 
     def __init__(self, config: ManifoldMixupConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
         model.require_stages(set(config.stages) - {"input"}, "algorithm.stages")
-        self.concentration = config.alpha
         self.stages = config.stages
         # Created once to avoid recompilation; the pairs exist only during a forward pass.
         self._taps: dict[str, Taps] = {stage: {stage: self._blend_here} for stage in self.stages}

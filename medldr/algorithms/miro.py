@@ -83,11 +83,10 @@ class MIRO(Algorithm):
         taps: By place, all the one bound method that looks on.
     """
 
+    config: MIROConfig
+
     def __init__(self, config: MIROConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        self.weight = config.weight
-        self.encoder_lr_scale = config.encoder_lr_scale
-        self.decay_variances = config.decay_variances
         # Same memory layout as the network will have, also for the copy of a resumed run.
         self.frozen = copy.deepcopy(model).requires_grad_(False).to_fast_memory().eval()
         start = math.log(math.expm1(config.initial_variance - _FLOOR))
@@ -130,9 +129,9 @@ class MIRO(Algorithm):
         """One optimizer; the variances are a group with a rate of their own."""
         variances: dict[str, Any] = {
             "params": list(self.variances.parameters()),
-            "lr_scale": self.encoder_lr_scale,
+            "lr_scale": self.config.encoder_lr_scale,
         }
-        if not self.decay_variances:
+        if not self.config.decay_variances:
             variances["weight_decay"] = 0.0
         weights = [p for p in model.parameters() if p.requires_grad]
         return {"main": [{"params": weights}, variances]}
@@ -150,7 +149,7 @@ class MIRO(Algorithm):
         ]
         penalty = torch.stack(distances).sum()
         logs = {"loss/original": original.detach(), "loss/miro": penalty.detach()}
-        return StepOutput(original + self.weight * penalty, z, logits, logs)
+        return StepOutput(original + self.config.weight * penalty, z, logits, logs)
 
     def _watched(self, model: FeatureModel, image: Tensor) -> tuple[Tensor, list[Tensor]]:
         """Latents, and the feature maps at all places."""

@@ -90,12 +90,12 @@ class MixStyle(Algorithm):
         taps: By stage, all the one bound method that mixes.
     """
 
+    config: MixStyleConfig
+
     def __init__(self, config: MixStyleConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
         model.require_stages(config.stages, "algorithm.stages", maps=True)
         _spare_the_last(config.stages, model.stages)
-        self.p = config.p
-        self.eps = config.eps
         self.cross_domain = config.partners == "cross_domain"
         if self.cross_domain:
             require_domains("mixstyle with partners: cross_domain", spec)
@@ -114,7 +114,7 @@ class MixStyle(Algorithm):
 
     def draw_stages(self) -> list[str]:
         """The stages that are mixed in this step, each with probability p."""
-        active = torch.rand(len(self.taps)) < self.p
+        active = torch.rand(len(self.taps)) < self.config.p
         return [stage for stage, on in zip(self.taps, active.tolist(), strict=True) if on]
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
@@ -139,7 +139,7 @@ class MixStyle(Algorithm):
             partner = other_domain_partners(self._domain)
         else:
             partner = _to(value.device, torch.randperm(len(value)))
-        return mix_styles(value, partner, share, self.eps)
+        return mix_styles(value, partner, share, self.config.eps)
 
 
 def mix_styles(x: Tensor, partner: Tensor, share: Tensor, eps: float = 1e-6) -> Tensor:

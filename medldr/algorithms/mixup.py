@@ -34,35 +34,22 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._mixing import PairMixing, Pairs, blend
-from medldr.algorithms.base import AlgorithmConfig
+from medldr.algorithms._mixing import AlphaConfig, AlphaMixing, Pairs, blend
 from medldr.models.base import FeatureModel
-from medldr.types import DataSpec
 
 TITLE = "Mixup"
 
 
-class MixupConfig(AlgorithmConfig):
+class MixupConfig(AlphaConfig):
     """Keys of Mixup."""
 
     name: Literal["mixup"] = "mixup"
-    alpha: float = Field(
-        0.2,
-        ge=0,
-        allow_inf_nan=False,
-        description="lambda ~ Beta(alpha, alpha); 0: no mixing",
-    )
 
 
-class Mixup(PairMixing):
+class Mixup(AlphaMixing):
     """Blends images."""
-
-    def __init__(self, config: MixupConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model)
-        self.concentration = config.alpha
 
     def mixed_latents(
         self, model: FeatureModel, image: Tensor, pairs: Pairs

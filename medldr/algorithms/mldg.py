@@ -52,9 +52,9 @@ from pydantic import Field, model_validator
 from torch import Tensor
 from torch.func import functional_call
 
-from medldr.algorithms._blocks import require_several
+from medldr.algorithms._blocks import ComparesDomains
 from medldr.algorithms._pairs import PairSums, first_step, make_pairs
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step, accuracy
+from medldr.algorithms.base import AlgorithmConfig, Step, accuracy
 from medldr.config import RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
@@ -97,7 +97,7 @@ class MLDGConfig(AlgorithmConfig):
         return self
 
 
-class MLDG(Algorithm):
+class MLDG(ComparesDomains):
     """Trial steps on one domain, whose effect on another counts.
 
     Attributes:
@@ -105,18 +105,13 @@ class MLDG(Algorithm):
             resumed run keeps it.
     """
 
-    needs_domains = True
-    sampler = "domains"
     rows_per_domain = 1
+    config: MLDGConfig
 
     def __init__(self, config: MLDGConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        require_several("mldg", spec)
         self.number = len(spec.train_domains)
-        self.beta = config.beta
         self.second_order = config.order == "second"
-        self.adam = config.inner == "adam"
-        self.inner_lr = config.inner_lr
         self.n_meta_test = config.n_meta_test if config.pairs == "split" else None
         if self.n_meta_test is not None and self.n_meta_test >= self.number:
             raise InputError(
@@ -182,7 +177,7 @@ class MLDG(Algorithm):
         logits = functional_call(model, {**moved, **statistics}, (other.image,))
         after = self.classification_loss(logits, other.label)
         logs = {**out.logs, "loss/meta_test": after.detach()}
-        return StepOutput(out.loss + self.beta * after, out.z, out.logits, logs)
+        return StepOutput(out.loss + self.config.beta * after, out.z, out.logits, logs)
 
     def update(self, step: Step, batch: Batch) -> StepOutput:
         """Trial steps of all pairs, then one step of the optimizer.
@@ -221,7 +216,7 @@ class MLDG(Algorithm):
                         p.grad = None
         after = step.forward(batch.select(other))
         step.backward(after.loss)
-        sums.add(self.beta / self.divisor)
+        sums.add(self.config.beta / self.divisor)
         sums.undo()
         logs = {"loss/original": out.loss.detach(), "loss/meta_test": after.loss.detach()}
         return StepOutput(out.loss, out.z, out.logits, logs)
@@ -237,8 +232,8 @@ class MLDG(Algorithm):
 
     def _moved(self, weight: Tensor, gradient: Tensor, group: dict[str, Any]) -> Tensor:
         """A weight after the trial step."""
-        lr = group["lr"] if self.inner_lr is None else self.inner_lr
-        return first_step(weight, gradient, group, lr, adam=self.adam)
+        lr = group["lr"] if self.config.inner_lr is None else self.config.inner_lr
+        return first_step(weight, gradient, group, lr, adam=self.config.inner == "adam")
 
     def _drawn(self, index: int, batch: Batch) -> tuple[list[Tensor], list[tuple[int, int]]]:
         """The rows of each domain, and the pairs of this update, the same on every process."""

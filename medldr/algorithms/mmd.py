@@ -51,11 +51,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._blocks import Blocks, require_several
-from medldr.algorithms._domain_passes import DomainPassesConfig, domain_features
-from medldr.algorithms.base import Algorithm
-from medldr.models.base import FeatureModel
-from medldr.types import Batch, DataSpec, StepOutput
+from medldr.algorithms._domain_passes import DomainPenalty, DomainPenaltyConfig
 
 TITLE = "MMD"
 FORMS = ({"id": "mmd_median", "when": {"bandwidths": "median"}},)
@@ -68,40 +64,24 @@ AROUND_MEDIAN = (0.125, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Those of ``bandwidths: median``, to be divided by the median squared distance."""
 
 
-class MMDConfig(DomainPassesConfig):
+class MMDConfig(DomainPenaltyConfig):
     """Keys of MMD."""
 
     name: Literal["mmd"] = "mmd"
-    weight: float = Field(1.0, ge=0, description="weight of the penalty")
     bandwidths: Literal["fixed", "median"] = Field(
         "fixed", description="kernel bandwidths: DomainBed's, or from each batch's median distance"
     )
 
 
-class MMD(Algorithm):
+class MMD(DomainPenalty):
     """Mean classification loss plus the distance of the domains' distributions of latents."""
 
-    needs_domains = True
-    sampler = "domains"
     rows_per_domain = 1
-    set_based = True
+    config: MMDConfig
 
-    def __init__(self, config: MMDConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model)
-        require_several("mmd", spec)
-        self.forward_by = config.forward
-        self.weight = config.weight
-        self.bandwidths: Literal["fixed", "median"] = config.bandwidths
-
-    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """The classification loss plus the penalty, logged as ``original`` and ``mmd``."""
-        blocks = Blocks(batch.domain)
-        z = domain_features(model, batch, self.forward_by)
-        logits = model.classify(z)
-        original = self.classification_loss(logits, batch.label)
-        penalty = mmd_penalty(blocks.of(z), self.bandwidths)
-        logs = {"loss/original": original.detach(), "loss/mmd": penalty.detach()}
-        return StepOutput(original + self.weight * penalty, z, logits, logs)
+    def penalty(self, blocks: Sequence[Tensor]) -> Tensor:
+        """See `mmd_penalty`."""
+        return mmd_penalty(blocks, self.config.bandwidths)
 
 
 def mmd_penalty(

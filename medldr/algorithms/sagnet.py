@@ -75,10 +75,10 @@ class SagNet(Algorithm):
     """
 
     set_based = True
+    config: SagNetConfig
 
     def __init__(self, config: SagNetConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        self.weight = config.weight
         self.style_head = nn.Linear(model.dim, spec.num_classes)
         self.classification.bind(self.style_head)  # one loss serves both heads
 
@@ -123,7 +123,7 @@ class SagNet(Algorithm):
         with torch.no_grad():  # the head has no part in this loss
             logits = model.classify(z)
         style = self._by_style(z, others)
-        loss = self.weight * uncertainty(style, multi_label=self.spec.multi_label)
+        loss = self.config.weight * uncertainty(style, multi_label=self.spec.multi_label)
         return StepOutput(loss, z, logits, {"loss/adversarial": loss.detach()})
 
     def update(self, step: Step, batch: Batch) -> StepOutput:
@@ -137,7 +137,7 @@ class SagNet(Algorithm):
         step.optimizer_step("features", "content")
         logs = dict(output.logs)
         turns = [("style_loss", "style")]
-        if self.weight:
+        if self.config.weight:
             # At 0 a step would still be made, by the optimizer's momentum and weight decay.
             turns.append(("adversarial_loss", "features"))
         for method, name in turns:
