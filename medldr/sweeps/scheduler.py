@@ -7,7 +7,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -102,6 +102,7 @@ class Outcome:
     left_out: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass
 class Scheduler:
     """Starts what is missing, in order, as many at once as the launcher takes.
 
@@ -111,7 +112,7 @@ class Scheduler:
 
     Args:
         folder: The sweep's folder.
-        members: In the order in which they start.
+        to_start: The members, in the order in which they start.
         job: Makes the process of a member that is about to start.
         launcher: Starts processes.
         progress: Is notified of every start and ending.
@@ -120,25 +121,17 @@ class Scheduler:
         watch: Notices signals that ask to stop.
     """
 
-    def __init__(
-        self,
-        folder: SweepFolder,
-        members: Sequence[Member],
-        job: Callable[[str], Job],
-        launcher: Launcher,
-        progress: SweepProgress,
-        mine: Path,
-        *,
-        retry_failed: bool = False,
-        watch: StopWatch | None = None,
-    ) -> None:
-        self.folder = folder
-        self.members: Mapping[str, Member] = {member.run: member for member in members}
-        self.job = job
-        self.launcher = launcher
-        self.progress = progress
-        self.mine = mine
-        self.watch = watch or StopWatch()
+    folder: SweepFolder
+    to_start: InitVar[Sequence[Member]]
+    job: Callable[[str], Job]
+    launcher: Launcher
+    progress: SweepProgress
+    mine: Path
+    retry_failed: InitVar[bool] = False
+    watch: StopWatch = field(default_factory=StopWatch)
+
+    def __post_init__(self, to_start: Sequence[Member], retry_failed: bool) -> None:
+        self.members: Mapping[str, Member] = {member.run: member for member in to_start}
         self.outcome = Outcome()
         self.pending: list[str] = []
         self.elsewhere: set[str] = set()

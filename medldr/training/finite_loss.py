@@ -7,6 +7,7 @@ it before the optimizer's step then does not leave the device idle.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -23,6 +24,7 @@ class NonFiniteError(InputError):
     """A loss or a weight is NaN or infinite; the last good checkpoint is kept."""
 
 
+@dataclass
 class FiniteLossCheck:
     """Watches every loss that is sent backward, and stops the run before a bad step.
 
@@ -31,13 +33,10 @@ class FiniteLossCheck:
         processes: All of them stop together; unset: a single process.
     """
 
-    def __init__(
-        self,
-        name_rows: Callable[[Sequence[int]], Sequence[str]] | None = None,
-        processes: Processes | None = None,
-    ) -> None:
-        self._name_rows = name_rows
-        self._processes = processes
+    name_rows: Callable[[Sequence[int]], Sequence[str]] | None = None
+    processes: Processes | None = None
+
+    def __post_init__(self) -> None:
         self._seen: list[tuple[Tensor, dict[str, Tensor]]] = []
         self._answers: list[tuple[Tensor, torch.cuda.Event | None]] = []
 
@@ -70,10 +69,10 @@ class FiniteLossCheck:
                 event.synchronize()
             finite = bool(answer) and finite
         message = None if finite else self._describe(index)
-        if self._processes is not None and self._processes.world > 1:
-            (bad,) = self._processes.total(int(not finite))
+        if self.processes is not None and self.processes.world > 1:
+            (bad,) = self.processes.total(int(not finite))
             if bad:
-                message = next(m for m in self._processes.gather(message) if m is not None)
+                message = next(m for m in self.processes.gather(message) if m is not None)
         if message is not None:
             raise NonFiniteError(message)
         self._answers.clear()
@@ -91,8 +90,8 @@ class FiniteLossCheck:
         """
         finite = [torch.isfinite(t).all() for t in tensors if t.is_floating_point()]
         bad = int(bool(finite) and not bool(torch.stack(finite).all()))
-        if self._processes is not None:
-            (bad,) = self._processes.total(bad)
+        if self.processes is not None:
+            (bad,) = self.processes.total(bad)
         if bad:
             raise NonFiniteError(
                 f"the weights are not finite after step {index}: a gradient overflowed. The last "
@@ -108,7 +107,7 @@ class FiniteLossCheck:
             if not torch.isfinite(value).all()
         }
         rows = list(dict.fromkeys(n for numbers, _ in self._seen for n in numbers.tolist()))
-        names = self._name_rows(rows) if self._name_rows else list(map(str, rows))
+        names = self.name_rows(rows) if self.name_rows else list(map(str, rows))
         more = f" and {len(rows) - MAX_NAMES} more" if len(rows) > MAX_NAMES else ""
         term = ", ".join(f"{name} = {value}" for name, value in terms.items()) or "loss"
         return (

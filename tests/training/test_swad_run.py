@@ -118,7 +118,7 @@ def test_live_statistics_are_the_means_over_the_batches_asked_for(train, watched
         choice = publish(self, model, loader, epoch)
         before.append(torch.get_rng_state())
         images = [b.image for e in (6, 7) for b in loader.batches(e)]
-        before.append(images[: self._config.bn_batches])
+        before.append(images[: self.config.bn_batches])
         return choice
 
     monkeypatch.setattr(ValleyAverage, "publish", noted)

@@ -9,6 +9,7 @@ the first one.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -35,13 +36,13 @@ class Sampler(Protocol):
         ...
 
 
+@dataclass
 class Shuffle:
     """Every row once per epoch, in random order."""
 
-    def __init__(self, rows: int, batches: Batches, seed: int) -> None:
-        self.rows = rows
-        self.batches = batches
-        self.seed = seed
+    rows: int
+    batches: Batches
+    seed: int
 
     def order(self, epoch: int) -> Order:
         """A permutation, cut to the epoch's whole batches."""

@@ -9,6 +9,7 @@ so a repeated image is augmented differently each time.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,7 @@ class Key(NamedTuple):
     entropy: tuple[tuple[int, ...], ...]
 
 
+@dataclass
 class Samples:
     """Stored images through rule and chain, batch by batch, for `workers.ahead`.
 
@@ -38,10 +40,9 @@ class Samples:
         train: Whether these are training samples.
     """
 
-    def __init__(self, pixels: Pixels, pipeline: Pipeline, *, train: bool) -> None:
-        self.pixels = pixels
-        self.pipeline = pipeline
-        self.train = train
+    pixels: Pixels
+    pipeline: Pipeline
+    train: bool
 
     def __call__(self, keys: Sequence[Key]) -> list[Tensor]:
         """The images of a batch and each of its extra views, all ``(B, C, [D,] H, W)`` float32.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,10 +29,11 @@ WHAT: Final = {
 """What must match for a resumed run to equal an uninterrupted one, and the cure if it does not."""
 
 
+@dataclass(frozen=True)
 class Checkpoints:
     """The checkpoints of one run.
 
-    Args:
+    Attributes:
         folder: The run folder.
         identity: Values of the keys of `WHAT`; a checkpoint with others is refused.
         shared: Parts that are equal on all processes, by name.
@@ -39,19 +41,11 @@ class Checkpoints:
         processes: The first one writes, all read.
     """
 
-    def __init__(
-        self,
-        folder: RunFolder,
-        identity: Mapping[str, Any],
-        shared: Mapping[str, Any],
-        own: Mapping[str, Any],
-        processes: Processes,
-    ) -> None:
-        self._folder = folder
-        self._identity = dict(identity)
-        self._shared = shared
-        self._own = own
-        self._processes = processes
+    folder: RunFolder
+    identity: Mapping[str, Any]
+    shared: Mapping[str, Any]
+    own: Mapping[str, Any]
+    processes: Processes
 
     def save(self, position: Mapping[str, Any]) -> None:
         """Write `last.ckpt`, whole or not at all; every process calls this.
@@ -62,22 +56,22 @@ class Checkpoints:
         Raises:
             StorageError: If the disk is full; the previous checkpoint is intact.
         """
-        own = {name: dict(part.state_dict()) for name, part in self._own.items()}
-        ranks = self._processes.gather(own)
-        if self._processes.first:
+        own = {name: dict(part.state_dict()) for name, part in self.own.items()}
+        ranks = self.processes.gather(own)
+        if self.processes.first:
             state = {
                 "version": VERSION,
-                "identity": self._identity,
+                "identity": dict(self.identity),
                 "position": dict(position),
-                "shared": {name: dict(part.state_dict()) for name, part in self._shared.items()},
+                "shared": {name: dict(part.state_dict()) for name, part in self.shared.items()},
                 "ranks": ranks,
             }
-            save_checkpoint(self._folder.last, state)
+            save_checkpoint(self.folder.last, state)
 
     def keep_best(self) -> None:
         """Make `best.ckpt` what `last.ckpt` is now."""
-        if self._processes.first:
-            twin(self._folder.last, self._folder.best, share=True)
+        if self.processes.first:
+            twin(self.folder.last, self.folder.best, share=True)
 
     def load(self, saved: Mapping[str, Any]) -> dict[str, Any]:
         """Restore a checkpoint's state.
@@ -90,22 +84,22 @@ class Checkpoints:
         """
         identity = saved.get("identity", {})
         differences = [
-            f"{what} was {identity.get(key)} and is now {self._identity[key]} ({cure})"
+            f"{what} was {identity.get(key)} and is now {self.identity[key]} ({cure})"
             for key, (what, cure) in WHAT.items()
-            if identity.get(key) != self._identity[key]
+            if identity.get(key) != self.identity[key]
         ]
         if differences:
-            raise InputError(f"cannot resume {self._folder.path}: {'; '.join(differences)}")
+            raise InputError(f"cannot resume {self.folder.path}: {'; '.join(differences)}")
         try:
-            own = saved["ranks"][self._processes.rank]
-            for parts, states in ((self._shared, saved["shared"]), (self._own, own)):
+            own = saved["ranks"][self.processes.rank]
+            for parts, states in ((self.shared, saved["shared"]), (self.own, own)):
                 for name, part in parts.items():
                     part.load_state_dict(states[name])
             return dict(saved["position"])
         except (KeyError, IndexError, TypeError, ValueError, RuntimeError) as error:
             reason = " ".join(str(error).split())
             raise InputError(
-                f"cannot resume {self._folder.path}: its checkpoint does not fit this run "
+                f"cannot resume {self.folder.path}: its checkpoint does not fit this run "
                 f"({type(error).__name__}: {reason}). Start over with --restart"
             ) from error
 

@@ -26,6 +26,7 @@ import itertools
 import math
 import shutil
 from collections.abc import Generator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -48,10 +49,11 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 
+@dataclass
 class ValleyAverage:
     """Keeps the means of the weights between validations, and averages those of the valley.
 
-    Args:
+    Attributes:
         config: The section of the configuration.
         folder: The run folder.
         processes: Of the run; all hold the same means, the first one writes them.
@@ -59,19 +61,13 @@ class ValleyAverage:
         seed: Of the run.
     """
 
-    def __init__(
-        self,
-        config: SwadConfig,
-        folder: RunFolder,
-        processes: Processes,
-        fabric: Fabric,
-        seed: int,
-    ) -> None:
-        self._config = config
-        self._folder = folder
-        self._processes = processes
-        self._fabric = fabric
-        self._seed = seed
+    config: SwadConfig
+    folder: RunFolder
+    processes: Processes
+    fabric: Fabric
+    seed: int
+
+    def __post_init__(self) -> None:
         self._mean: dict[str, Tensor] = {}
         self._steps = 0
         self._losses: list[float | None] = []
@@ -93,7 +89,7 @@ class ValleyAverage:
         Args:
             row: As in `metrics.jsonl`.
         """
-        if self._processes.first:
+        if self.processes.first:
             save_tensors(self._path(len(self._losses)), self._mean)
         loss = watched_loss(row)
         self._losses.append(loss if loss is not None and math.isfinite(loss) else None)
@@ -106,16 +102,16 @@ class ValleyAverage:
         Called after the checkpoint: a run killed in between resumes from an older checkpoint, which
         may still need them.
         """
-        if not self._processes.first or not self._losses:
+        if not self.processes.first or not self._losses:
             return
-        needed = may_be_needed(self._losses, self._config)
+        needed = may_be_needed(self._losses, self.config)
         for number in range(len(self._losses)):
             if number not in needed:
                 self._path(number).unlink(missing_ok=True)
 
     def valley(self) -> Valley:
         """The segments to average, by the validations so far."""
-        return find_valley(self._losses, self._config)
+        return find_valley(self._losses, self.config)
 
     def publish(self, model: FeatureModel, loader: TrainLoader, epoch: int) -> dict[str, Any]:
         """Write the average to `selected/swad.safetensors`; every process calls this.
@@ -134,9 +130,9 @@ class ValleyAverage:
             InputError: If a segment is missing.
         """
         chosen = self.valley().segments
-        target = self._folder.selected(SWAD)
+        target = self.folder.selected(SWAD)
         whole = all(self._path(number).is_file() for number in chosen)
-        published, whole = self._processes.from_first([target.is_file(), whole])
+        published, whole = self.processes.from_first([target.is_file(), whole])
         if not whole and not published:
             raise InputError(
                 f"cannot average: one of the segments {list(chosen)} in {self._place} is missing. "
@@ -144,9 +140,9 @@ class ValleyAverage:
             )
         if whole:
             state = self._averaged(model, loader, epoch)
-            if self._processes.first:
+            if self.processes.first:
                 save_tensors(target, state)
-        if self._processes.first and self._place.is_dir():
+        if self.processes.first and self._place.is_dir():
             shutil.rmtree(self._place)
         return self._choice()
 
@@ -171,14 +167,14 @@ class ValleyAverage:
         Raises:
             InputError: If one is missing, because no later step recreates it.
         """
-        if not self._losses or self._folder.selected(SWAD).is_file():
+        if not self._losses or self.folder.selected(SWAD).is_file():
             return
         valley = self.valley()
         sure = valley.segments if valley.lowest is not None else ()
         for number in sure:
             if not self._path(number).is_file():
                 raise InputError(
-                    f"cannot resume {self._folder.path}: {self._path(number)} is missing. Restore "
+                    f"cannot resume {self.folder.path}: {self._path(number)} is missing. Restore "
                     "it, or start over with --restart"
                 )
 
@@ -193,7 +189,7 @@ class ValleyAverage:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the state of a checkpoint."""
-        device = self._fabric.device
+        device = self.fabric.device
         self._mean = {name: value.to(device) for name, value in state["mean"].items()}
         self._steps = int(state["steps"])
         self._losses = list(state["losses"])
@@ -201,7 +197,7 @@ class ValleyAverage:
 
     @property
     def _place(self) -> Path:
-        return self._folder.checkpoints / SWAD
+        return self.folder.checkpoints / SWAD
 
     def _path(self, number: int) -> Path:
         return self._place / f"{number:06d}.safetensors"
@@ -216,18 +212,18 @@ class ValleyAverage:
         """State of the model with the averaged weights, and statistics that fit them."""
         network = copy.deepcopy(model)
         # Files shared between machines may appear late: the first process reads for all.
-        mean = self._mean_of_segments() if self._processes.first else None
-        mean = self._processes.from_first(mean)
+        mean = self._mean_of_segments() if self.processes.first else None
+        mean = self.processes.from_first(mean)
         with torch.no_grad():
             for name, value in floating(network, cast=False).items():
                 value.copy_(mean[name])
         if live_norms(network):
-            kept = Randomness(self._fabric.device)
+            kept = Randomness(self.fabric.device)
             before = kept.state_dict()
-            seed_process(self._seed, self._processes.rank)
+            seed_process(self.seed, self.processes.rank)
             with contextlib.closing(_endless(loader, epoch)) as batches:
-                some = itertools.islice(batches, self._config.bn_batches)
-                reestimate(network, some, self._processes, self._fabric.autocast())
+                some = itertools.islice(batches, self.config.bn_batches)
+                reestimate(network, some, self.processes, self.fabric.autocast())
             kept.load_state_dict(before)
         return dict(network.state_dict())
 

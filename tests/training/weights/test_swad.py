@@ -63,7 +63,7 @@ def feed(average, model, losses, steps, change):
 
 def published(average, model):
     average.publish(model, None, 0)
-    return load_tensors(average._folder.selected("swad"))
+    return load_tensors(average.folder.selected("swad"))
 
 
 def test_the_result_is_the_mean_of_all_weights_of_the_chosen_segments(tiny, kept):
@@ -135,7 +135,7 @@ def test_a_segment_that_is_gone_at_the_end_is_told(tiny, kept):
 def test_only_what_may_be_needed_lies_on_the_disk_and_nothing_after_the_run(tiny, kept):
     average = kept()
     losses = [*SHORT, 0.1, 0.1, 0.1]
-    place = average._folder.checkpoints / "swad"
+    place = average.folder.checkpoints / "swad"
     for count in range(1, len(losses) + 1):
         average.update(tiny)
         average.close({"epoch": 1, "step": count, "val/loss": losses[count - 1]})
