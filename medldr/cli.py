@@ -21,6 +21,7 @@ from medldr.commands.new import new
 from medldr.commands.open_page import open_page
 from medldr.commands.plan import plan
 from medldr.commands.predict import predict
+from medldr.commands.sweep import sweep
 from medldr.commands.validate import validate
 from medldr.commands.verify import verify
 from medldr.errors import InputError
@@ -122,75 +123,7 @@ def compare(
     compare_runs(folders, out, metric=metric, margin=margin)
 
 
-@app.command()
-def sweep(
-    file: Annotated[
-        str,
-        typer.Argument(
-            help="Name of a packaged sweep (see `medldr list sweeps`) or a YAML file; or the word "
-            "status, followed by a sweep's folder.",
-            metavar="FILE",
-        ),
-    ],
-    overrides: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Changes: seeds=[0,1] and axes.KEY=[...] change the sweep; any other KEY=VALUE "
-            "changes every run, for example training.epochs=2.",
-            metavar="KEY=VALUE",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", help="Folder of the sweep; unset: runs/NAME.")
-    ] = None,
-    launcher: Annotated[
-        str,
-        typer.Option(
-            help="local: processes on this machine; slurm: cluster jobs, through submitit."
-        ),
-    ] = "local",
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Maximum number of concurrent runs; unset: one per GPU, or 1 without."),
-    ] = None,
-    only: Annotated[
-        str | None,
-        typer.Option(
-            help="Start only runs whose label matches, for example '*_erm'.", metavar="PATTERN"
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Show the runs and their states; start nothing.")
-    ] = False,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Retry runs that failed before.")
-    ] = False,
-    choose_again: Annotated[
-        bool,
-        typer.Option(
-            "--choose-again", help="Choose again which settings are trained with fresh seeds."
-        ),
-    ] = False,
-) -> None:
-    """Start the missing runs of a sweep, several at once, and report all in one table.
-
-    `medldr sweep status DIR` shows the progress of a sweep. After an interruption, the same command
-    resumes it; finished runs are not repeated. The exit code is 3 if some runs failed.
-    """
-    from medldr.sweeps.command import sweep_command
-
-    code = sweep_command(
-        file,
-        overrides or (),
-        out=out,
-        launcher=launcher,
-        jobs=jobs,
-        only=only,
-        dry=dry_run,
-        retry_failed=retry_failed,
-        choose_again=choose_again,
-    )
-    raise typer.Exit(code)
+app.command()(sweep)
 
 
 @app.command()

@@ -21,3 +21,11 @@ Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; unset:
 Force = Annotated[
     bool, typer.Option("--force", help="Replace what an earlier call wrote under that name.")
 ]
+FolderAndOverrides = Annotated[
+    list[str] | None,
+    typer.Argument(
+        help="The folder with the files, if it is not the usual one, and changes: KEY=VALUE, for "
+        "example data.size=64.",
+        metavar="[DIR] [KEY=VALUE]",
+    ),
+]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, cast
 
+import numpy as np
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
+from rich.table import Column, Table
 
 from medldr import plugins
 from medldr.config import (
@@ -22,8 +24,11 @@ from medldr.data.checks.table_checks import count_rows
 from medldr.data.checks.table_checks import stats as pixel_stats
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
+from medldr.data.image_table import ImageTable
 from medldr.data.load import load_table
+from medldr.data.splits.manifest import Manifest
 from medldr.errors import InputError, did_you_mean
+from medldr.types import SPLITS
 
 PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
 """How texts are printed as they are."""
@@ -158,6 +163,35 @@ def print_counts(title: str, records: list[dict[str, Any]], console: Console) ->
         for line in cells:
             style = "bold" if line[0] == "images" else None
             table.add_row(escape(line[0]), *line[1:], style=style)
+    console.print(table)
+
+
+def print_plan(table: ImageTable, manifest: Manifest, console: Console) -> None:
+    """Print each fold: classes, images and groups of each split; then images of each domain."""
+    row_of = {item: row for row, item in enumerate(table.ids.tolist())}
+    for fold, parts in manifest.folds.items():
+        column = np.full(len(table), "", dtype="<U8")
+        for part, ids in parts.items():
+            column[[row_of[item] for item in ids]] = part
+        used = replace(table, splits=column)
+        whole = replace(used, domains=np.full(len(table), "", np.str_))
+        named = f", fold {fold}" if len(manifest.folds) > 1 else ""
+        records = [record for record in count_rows(whole) if record["split"]]
+        print_counts(f"{table.name}{named}", records, console)
+        if (table.domains != "").any():
+            _print_domains([r for r in count_rows(used) if r["split"]], list(parts), console)
+        console.print()
+
+
+def _print_domains(records: list[dict[str, Any]], parts: list[str], console: Console) -> None:
+    """Images by domain and split."""
+    order = [split for split in SPLITS if split in parts]
+    splits = (Column(split_name, justify="right") for split_name in order)
+    table = Table(Column("domain", overflow="fold"), *splits, box=None, pad_edge=False)
+    for domain in dict.fromkeys(sorted(record["domain"] for record in records)):
+        counts = {r["split"]: r["rows"] for r in records if r["domain"] == domain}
+        cells = [f"{counts.get(split_name, 0):,}" for split_name in order]
+        table.add_row(escape(domain or "(none)"), *cells)
     console.print(table)
 
 

@@ -7,16 +7,10 @@ from typing import Annotated
 
 import typer
 
-data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
+from medldr.commands.common_options import FolderAndOverrides
+from medldr.commands.split import split
 
-FolderAndOverrides = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="The folder with the files, if it is not the usual one, and changes: KEY=VALUE, for "
-        "example data.size=64.",
-        metavar="[DIR] [KEY=VALUE]",
-    ),
-]
+data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
 
 
 @data_app.command("list")
@@ -110,60 +104,7 @@ def data_pack(
     raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
 
 
-@data_app.command("split")
-def data_split(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example pacs.")],
-    overrides: FolderAndOverrides = None,
-    out: Annotated[
-        Path, typer.Option("--out", help="The manifest to write, for example splits.json.")
-    ] = Path("splits.json"),
-    folds: Annotated[
-        int | None,
-        typer.Option("--folds", help="Make this many folds; each item is tested in one of them."),
-    ] = None,
-    leave_one_domain_out: Annotated[
-        bool,
-        typer.Option("--leave-one-domain-out", help="Make a fold per domain that tests on it."),
-    ] = False,
-    val: Annotated[
-        float | None,
-        typer.Option("--val", help="Share of all items that validates; unset: data.val_fraction."),
-    ] = None,
-    test: Annotated[
-        float | None,
-        typer.Option("--test", help="Share of all items to test; unset: data.test_fraction."),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option("--seed", min=0, help="Seed of the division; unset: data.split_seed."),
-    ] = None,
-    replace_splits: Annotated[
-        bool,
-        typer.Option("--replace-splits", help="Make splits although the data set has its own."),
-    ] = False,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace another manifest of that name.")
-    ] = False,
-) -> None:
-    """Divide a data set once, and write which items train, validate and test to a manifest.
-
-    Groups (patients, slides) stay whole; classes and domains keep their proportions in every part.
-    Runs use the manifest with data.manifest=FILE and, where it holds several folds, data.fold.
-    """
-    from medldr.commands.split import split
-
-    split(
-        name,
-        overrides or (),
-        out=out,
-        folds=folds,
-        leave_one_domain_out=leave_one_domain_out,
-        val=val,
-        test=test,
-        seed=seed,
-        replace_splits=replace_splits,
-        force=force,
-    )
+data_app.command("split")(split)
 
 
 @data_app.command("card")

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from medldr.config import MachineConfig, TrainingConfig, packaged_configs
 from medldr.errors import InputError
@@ -46,10 +46,8 @@ def checks() -> list[Check]:
 
 def print_checkup() -> int:
     """Print the checks; return 0 if all pass, else 2."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    table.add_column("mark")
-    table.add_column("what", style="bold")
-    table.add_column("found")
+    heads = ("mark", Column("what", style="bold"), "found")
+    table = Table(*heads, box=None, pad_edge=False, show_header=False)
     try:
         rows = checks()
     except InputError as error:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
 from medldr import plugins
-from medldr.config import PLUGIN_SECTIONS, load_part, packaged_configs
+from medldr.config import PLUGIN_SECTIONS, load_part, packaged_configs, packaged_names
 from medldr.errors import InputError, did_you_mean
 
 KINDS = ("runs", "sweeps", "algorithms", "datasets", "losses", "models", "transforms")
@@ -49,23 +51,23 @@ def print_catalogue(kind: str) -> None:
         raise InputError(
             f"cannot list {kind!r}.{did_you_mean(kind, KINDS)} Known: {', '.join(KINDS)}"
         )
-    table = Table(title=kind, title_justify="left", box=None, pad_edge=False)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("description")
-    for name, text in entries(kind).items():
-        table.add_row(name, text)
-    Console().print(table)
+    _print(kind, ["description"], ([name, text] for name, text in entries(kind).items()))
 
 
 def print_datasets() -> None:
     """Print the data parts and whether the files of each are on this machine."""
-    table = Table(title="data sets", title_justify="left", box=None, pad_edge=False)
-    table.add_column("name", style="bold", no_wrap=True)
-    table.add_column("dataset")
-    table.add_column("files")
-    for path in sorted((packaged_configs() / "data").glob("*.yaml")):
-        section = load_part("data", path.stem)["data"]
+    rows = []
+    for name in packaged_names("data"):
+        section = load_part("data", name)["data"]
         module = plugins.load(PLUGIN_SECTIONS["data"], section["name"])
         where = module.present(module.Config.model_validate(section))
-        table.add_row(path.stem, section["name"], where)
+        rows.append([name, section["name"], where])
+    _print("data sets", ["dataset", "files"], rows)
+
+
+def _print(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    name = Column("name", style="bold", no_wrap=True)
+    table = Table(name, *heads, title=title, title_justify="left", box=None, pad_edge=False)
+    for row in rows:
+        table.add_row(*row)
     Console().print(table)

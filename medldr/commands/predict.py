@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from medldr.commands.common_options import Device, Force, Run
@@ -159,13 +159,14 @@ def _print(answers: Answers, console: Console) -> None:
 
 def _table(answers: Answers) -> Table:
     called = answers.called_positive
-    table = Table(box=None)
-    table.add_column("Group" if answers.images else "Item", overflow="fold")
-    table.add_column("Predicted", overflow="fold")
-    table.add_column("Probability", justify="right", no_wrap=True)
-    if called is not None:
-        table.add_column("Above threshold")
-    table.add_column("Warnings", justify="right")
+    table = Table(
+        Column("Group" if answers.images else "Item", overflow="fold"),
+        Column("Predicted", overflow="fold"),
+        Column("Probability", justify="right", no_wrap=True),
+        *([] if called is None else ["Above threshold"]),
+        Column("Warnings", justify="right"),
+        box=None,
+    )
     most = answers.prob.max(axis=1).tolist()
     rows = zip(answers.names, answers.predicted, most, answers.warnings, strict=True)
     for row, (name, predicted, prob, said) in enumerate(itertools.islice(rows, SHOWN)):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 from rich.console import Console
 from rich.progress import track
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from medldr.errors import InputError
@@ -61,14 +61,13 @@ def _runs(folder: Path) -> list[RunFolder]:
 
 
 def _print_counts(verdicts: Sequence[Verdict], out: Console) -> None:
-    table = Table(box=None, pad_edge=False)
-    table.add_column("run", overflow="fold")
-    for heading in ("files", "numbers", "differ"):
-        table.add_column(heading, justify="right", no_wrap=True)
+    heads = ("files", "numbers", "differ")
+    counts = (Column(head, justify="right", no_wrap=True) for head in heads)
+    table = Table(Column("run", overflow="fold"), *counts, box=None, pad_edge=False)
     for verdict in verdicts:
         differ = Text(str(len(verdict.differs) or "none"), "red" if verdict.differs else "")
-        counts = [f"{count:,}" if count else "–" for count in (verdict.files, verdict.numbers)]
-        table.add_row(verdict.name, *counts, differ)
+        cells = [f"{count:,}" if count else "–" for count in (verdict.files, verdict.numbers)]
+        table.add_row(verdict.name, *cells, differ)
     out.print(table)
 
 

@@ -1,4 +1,4 @@
-"""What `medldr sweep` does, between the words on the command line and the exit code."""
+"""Start a sweep and report it, for `medldr sweep` and for `medldr.sweep`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,16 @@ from rich.console import Console
 from medldr.config.load import refusal
 from medldr.errors import InputError
 from medldr.folders.standing import standing_of
-from medldr.folders.sweep_record import SweepFolder
-from medldr.reporting import SweepReport, print_sweep, printed_tables, write_sweep_report
+from medldr.reporting import SweepReport, printed_tables, write_sweep_report
 from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
 from medldr.sweeps.launchers.slurm import slurm_launcher
 from medldr.sweeps.plan.run_data import absent_files, changed_data
 from medldr.sweeps.plan.schema import nearest
-from medldr.sweeps.show import error_lines, print_plan, print_status
-from medldr.sweeps.status import MemberStatus, status_of
+from medldr.sweeps.show import print_plan
+from medldr.sweeps.status import MemberStatus
 
 LAUNCHERS: Final = ("local", "slurm")
-SOME_MISSING: Final = 3
-"""Exit code of a sweep of which something failed or was left out."""
 
 
 def run_sweep(
@@ -58,14 +55,19 @@ def run_sweep(
         InputError: If the file, a member, the folder or the launcher is invalid; nothing started.
         SweepStopped: After SIGINT or SIGTERM; the same call resumes the sweep.
     """
-    _check_launcher(launcher, jobs)
+    check_launcher(launcher, jobs)
     plan = make_plan(source, overrides, out, only, choose_again=choose_again)
-    return _run(plan, jobs, launcher, retry_failed)[0]
+    return start(plan, jobs, launcher, retry_failed)[0]
 
 
-def _run(
+def start(
     plan: Plan, jobs: int | None, launcher: str, retry_failed: bool
 ) -> tuple[SweepResult, SweepReport]:
+    """Start what is missing of a planned sweep, and write the report of all of it.
+
+    Raises:
+        InputError: If data are absent, or not those of the finished runs; nothing was started.
+    """
     if launcher == "slurm":
         chosen = slurm_launcher(plan.folder, plan.file.slurm, jobs)
     else:
@@ -82,7 +84,7 @@ def _run(
     return replace(result, tables=tuple(printed_tables(report))), report
 
 
-def _check_launcher(name: str, jobs: int | None) -> None:
+def check_launcher(name: str, jobs: int | None) -> None:
     """Refuse an unknown launcher and a number of jobs below 1."""
     if name not in LAUNCHERS:
         raise InputError(f"--launcher: unknown launcher {name!r}.{nearest(name, LAUNCHERS)}")
@@ -90,60 +92,16 @@ def _check_launcher(name: str, jobs: int | None) -> None:
         raise InputError(f"--jobs {jobs}: it should be 1 or more")
 
 
-def sweep_command(
-    source: str,
-    words: Sequence[str],
-    *,
-    out: Path | None,
-    launcher: str,
-    jobs: int | None,
-    only: str | None,
-    dry: bool,
-    retry_failed: bool,
-    choose_again: bool = False,
-) -> int:
-    """`medldr sweep FILE ...` and `medldr sweep status DIR`.
-
-    Returns:
-        The exit code.
-
-    Raises:
-        InputError: If the user's input is wrong.
-    """
-    if source == "status":
-        print_status(status_of(SweepFolder(_one_folder(words))))
-        return 0
-    _check_launcher(launcher, jobs)
-    plan = make_plan(source, words, out, only, choose_again=choose_again)
-    if dry:
-        _dry_run(plan)
-        return 0
-    result, report = _run(plan, jobs, launcher, retry_failed)
-    print_sweep(report)
-    if result.complete:
-        return 0 if report.sweep.complete else SOME_MISSING
-    counts = f"{len(result.failed)} failed, {len(result.left_out)} left out"
-    cure = f"Run `medldr sweep status {result.folder}` for details, or add --retry-failed to retry"
-    _print_errors([*error_lines(result.failed), *error_lines(result.left_out), f"{counts}. {cure}"])
-    return SOME_MISSING
-
-
-def _dry_run(plan: Plan) -> None:
+def dry_run(plan: Plan) -> None:
     """Print the members of a sweep and the state of each; nothing is written or started."""
-    _print_errors([*plan.notes, *absent_files(plan.folder, plan.chosen)])
+    print_errors([*plan.notes, *absent_files(plan.folder, plan.chosen)])
     members = [entry.member for entry in plan.chosen]
     standings = [MemberStatus(member, standing_of(plan.folder, member.run)) for member in members]
     print_plan(plan.record.name, plan.folder.path, standings, plan.record.following)
 
 
-def _print_errors(lines: Sequence[str]) -> None:
+def print_errors(lines: Sequence[str]) -> None:
     """Print lines on standard error."""
     console = Console(stderr=True, highlight=False)
     for line in lines:
         console.print(line, soft_wrap=not console.is_terminal, markup=False)
-
-
-def _one_folder(words: Sequence[str]) -> Path:
-    if len(words) != 1:
-        raise InputError("give one sweep folder: medldr sweep status DIR")
-    return Path(words[0]).expanduser()

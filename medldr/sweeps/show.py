@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from medldr.data.counting import some
@@ -46,11 +46,11 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     out.print(Text(_counted(status.name, status.members, status.following)), soft_wrap=soft)
     if status.overrides:
         out.print(Text(f"started with {' '.join(status.overrides)}"), soft_wrap=soft)
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("label", overflow="fold", min_width=12)
-    table.add_column("runs", no_wrap=True)
-    table.add_column("now", no_wrap=True)
-    table.add_column("mean time", justify="right", no_wrap=True)
+    table = _table(
+        Column("label", overflow="fold", min_width=12),
+        *(Column(head, no_wrap=True) for head in ("runs", "now")),
+        Column("mean time", justify="right", no_wrap=True),
+    )
     for label in dict.fromkeys(entry.member.label for entry in status.members):
         entries = [entry for entry in status.members if entry.member.label == label]
         table.add_row(Text(label), *_row(entries))
@@ -58,6 +58,10 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     for text in _problems(status.members):
         out.print(text, soft_wrap=soft)
     out.print(time_line(status), markup=False, soft_wrap=soft)
+
+
+def _table(*columns: Column) -> Table:
+    return Table(*columns, box=None, pad_edge=False, padding=(0, 2, 0, 0))
 
 
 def _problems(members: Sequence[MemberStatus]) -> Iterator[Text]:
@@ -135,13 +139,12 @@ def print_plan(
         out: Where to print; unset: standard output.
     """
     out = out or console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     places = _fitting([entry.member for entry in members], out.width)
-    table.add_column("label", overflow="fold")
-    table.add_column("seed", justify="right", no_wrap=True)
-    for place in places:
-        table.add_column(place, no_wrap=True)
-    table.add_column("state", no_wrap=True)
+    table = _table(
+        Column("label", overflow="fold"),
+        Column("seed", justify="right", no_wrap=True),
+        *(Column(head, no_wrap=True) for head in (*places, "state")),
+    )
     for entry in members:
         member, state = entry.member, entry.standing.state
         texts = [member.label, str(member.seed), *(getattr(member, place) for place in places)]
