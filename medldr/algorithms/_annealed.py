@@ -6,7 +6,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._blocks import Blocks, ComparesDomains
+from medldr.algorithms._blocks import Blocks, ComparesDomains, domain_risks
 from medldr.algorithms.base import AlgorithmConfig, Step
 from medldr.config import RunConfig
 from medldr.models.base import FeatureModel
@@ -73,23 +73,20 @@ class Annealed(ComparesDomains):
             step.reset_optimizer()
         return super().update(step, batch)
 
-    def output(
-        self,
-        risks: Tensor,
-        penalty: Tensor,
-        blocks: Blocks,
-        z: Tensor,
-        logits: Tensor,
-    ) -> StepOutput:
-        """Mean of the domains' risks ``(n,)`` plus the penalty; all of them are logged."""
-        original = risks.mean()
-        names = [self.spec.train_domains[domain] for domain in blocks.domains]
+    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
+        """Mean of the domains' risks plus the penalty, under the method's name; all are logged."""
+        blocks = Blocks(batch.domain)
+        z = model.features(batch.image)
+        logits = model.classify(z)
+        risks = domain_risks(self, logits, batch.label, blocks)
+        original, penalty = risks.mean(), self.penalty(risks, logits, batch.label, blocks)
         logs = {
             "loss/original": original.detach(),
             f"loss/{self.config.name.rpartition('.')[2]}": penalty.detach(),
-            **{
-                f"loss/domain/{name}": risk.detach()
-                for name, risk in zip(names, risks, strict=True)
-            },
+            **self.risk_logs(blocks, risks),
         }
         return StepOutput(original + self.weighted(penalty), z, logits, logs)
+
+    def penalty(self, risks: Tensor, logits: Tensor, label: Tensor, blocks: Blocks) -> Tensor:
+        """The penalty on the domains, whose risks are ``(n,)``."""
+        raise NotImplementedError

@@ -6,6 +6,9 @@ number of processes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -73,6 +76,12 @@ def domain_risks(algorithm: Algorithm, logits: Tensor, label: Tensor, blocks: Bl
     return torch.stack([own.sum() / weight.sum().clamp_min(tiny) for own, weight in pairs])
 
 
+def rows_of(domains: Sequence[int], wanted: Sequence[int], device: torch.device) -> list[Tensor]:
+    """The rows of each wanted domain within a batch whose rows are of these domains."""
+    numbers = np.array(domains)
+    return [torch.from_numpy(np.flatnonzero(numbers == one)).to(device) for one in wanted]
+
+
 class ComparesDomains(Algorithm):
     """An algorithm that compares source domains, of which it needs several.
 
@@ -91,3 +100,9 @@ class ComparesDomains(Algorithm):
                 f"training images are from {spec.train_domains[0]}. Hold out fewer domains "
                 "(data.held_out), or use an algorithm that works with one (erm, latentdr)"
             )
+
+    def risk_logs(self, blocks: Blocks, risks: Tensor) -> dict[str, Tensor]:
+        """Each domain's risk, by its name in the logs."""
+        names = (self.spec.train_domains[domain] for domain in blocks.domains)
+        pairs = zip(names, risks, strict=True)
+        return {f"loss/domain/{name}": risk.detach() for name, risk in pairs}

@@ -15,7 +15,8 @@ from pydantic import Field
 from torch import Tensor
 from torch.distributions import Beta
 
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, accuracy
+from medldr.algorithms.base import AlgorithmConfig, accuracy
+from medldr.algorithms.erm import ERM
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, StepOutput
 
@@ -80,7 +81,7 @@ def blend(value: Tensor, pairs: Pairs) -> Tensor:
     return torch.lerp(value, other, (1 - pairs.share).to(value.dtype))
 
 
-class PairMixing(Algorithm):
+class PairMixing(ERM):
     """Classifies mixtures of pairs; a subclass defines what is mixed, and where.
 
     The loss is ``share * loss(logits, own label) + (1 - share) * loss(logits, partner's label)``.
@@ -110,10 +111,7 @@ class PairMixing(Algorithm):
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The two-term loss; also logged: the share, and the accuracy weighted by it."""
         if not self.training:
-            z = model.features(batch.image)
-            logits = model.classify(z)
-            plain = self.classification_loss(logits, batch.label)
-            return StepOutput(plain, z, logits, {"loss/original": plain.detach()})
+            return super().loss(model, batch)
         z, (share, partner) = self.mixed_latents(model, batch.image, self.draw(len(batch.image)))
         logits = model.classify(z)
         own, other = batch.label, batch.label[partner]

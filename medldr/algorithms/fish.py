@@ -47,7 +47,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, Step
+from medldr.algorithms._blocks import rows_of
+from medldr.algorithms.base import AlgorithmConfig, Step
+from medldr.algorithms.erm import ERM
 from medldr.config import RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
@@ -76,7 +78,7 @@ class FishConfig(AlgorithmConfig):
     keep_optimizer: bool = Field(True, description="keep momentum from one update to the next")
 
 
-class Fish(Algorithm):
+class Fish(ERM):
     """Inner steps domain by domain, then an interpolation.
 
     Attributes:
@@ -117,13 +119,6 @@ class Fish(Algorithm):
             "training.init_from, or set algorithm.meta_lr: 0.5 and algorithm.divide: false "
             "(algorithm=fish_domainbed)"
         ]
-
-    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """The classification loss of the images, logged as ``loss/original``."""
-        z = model.features(batch.image)
-        logits = model.classify(z)
-        loss = self.classification_loss(logits, batch.label)
-        return StepOutput(loss, z, logits, {"loss/original": loss.detach()})
 
     def update(self, step: Step, batch: Batch) -> StepOutput:
         """Step on one domain after the other, then keep `eps` of the way.
@@ -168,10 +163,7 @@ class Fish(Algorithm):
             )
         if self.random_order:
             present = np.random.default_rng([seed, index]).permutation(present).tolist()
-        numbers = np.array(domain)
-        return present, [
-            torch.from_numpy(np.flatnonzero(numbers == d)).to(batch.domain.device) for d in present
-        ]
+        return present, rows_of(domain, present, batch.domain.device)
 
 
 Config = FishConfig

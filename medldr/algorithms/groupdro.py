@@ -92,14 +92,11 @@ class GroupDRO(ComparesDomains):
         # In the precision of the risks, to keep equal weights equal to the last digit.
         q = self.log_q.to(risks.dtype).softmax(0)
         loss = (q[present] * risks).sum()
-        names = self.spec.train_domains
+        weights = zip(self.spec.train_domains, q, strict=True)
         logs = {
             "loss/original": loss.detach(),
-            **{
-                f"loss/domain/{names[domain]}": risk.detach()
-                for domain, risk in zip(blocks.domains, risks, strict=True)
-            },
-            **{f"weight/{name}": own for name, own in zip(names, q, strict=True)},
+            **self.risk_logs(blocks, risks),
+            **{f"weight/{name}": own for name, own in weights},
         }
         return StepOutput(loss, z, logits, logs)
 

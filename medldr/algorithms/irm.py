@@ -50,12 +50,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from medldr.algorithms._annealed import Annealed, AnnealedConfig
-from medldr.algorithms._blocks import Blocks, domain_risks
+from medldr.algorithms._blocks import Blocks
 from medldr.errors import InputError
 from medldr.losses.binary_cross_entropy import BinaryCrossEntropy
 from medldr.losses.cross_entropy import CrossEntropy
 from medldr.models.base import FeatureModel
-from medldr.types import Batch, DataSpec, StepOutput
+from medldr.types import DataSpec
 
 TITLE = "IRM"
 
@@ -81,19 +81,15 @@ class IRM(Annealed):
                 "cross_entropy or binary_cross_entropy, or another algorithm (vrex)"
             )
 
-    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """Mean risk plus penalty, logged as ``original`` and ``irm``, and each domain's risk."""
-        blocks = Blocks(batch.domain)
-        z = model.features(batch.image)
-        logits = model.classify(z)
-        risks = domain_risks(self, logits, batch.label, blocks)
+    def penalty(self, risks: Tensor, logits: Tensor, label: Tensor, blocks: Blocks) -> Tensor:
+        """See `irm_penalty`."""
         smoothing = getattr(self.classification, "label_smoothing", 0.0)
         slopes = irm_slopes(
-            logits, batch.label, multi_label=self.spec.multi_label, label_smoothing=smoothing
+            logits, label, multi_label=self.spec.multi_label, label_smoothing=smoothing
         )
-        _, weights = self.sample_losses(logits.detach(), batch.label)
+        _, weights = self.sample_losses(logits.detach(), label)
         parts = None if weights is None else blocks.of(weights)
-        return self.output(risks, irm_penalty(blocks.of(slopes), parts), blocks, z, logits)
+        return irm_penalty(blocks.of(slopes), parts)
 
 
 def irm_slopes(

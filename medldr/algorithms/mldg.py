@@ -52,9 +52,10 @@ from pydantic import Field, model_validator
 from torch import Tensor
 from torch.func import functional_call
 
-from medldr.algorithms._blocks import ComparesDomains
+from medldr.algorithms._blocks import ComparesDomains, rows_of
 from medldr.algorithms._pairs import PairSums, first_step, make_pairs
 from medldr.algorithms.base import AlgorithmConfig, Step, accuracy
+from medldr.algorithms.erm import ERM
 from medldr.config import RunConfig
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
@@ -97,7 +98,7 @@ class MLDGConfig(AlgorithmConfig):
         return self
 
 
-class MLDG(ComparesDomains):
+class MLDG(ComparesDomains, ERM):
     """Trial steps on one domain, whose effect on another counts.
 
     Attributes:
@@ -146,13 +147,6 @@ class MLDG(ComparesDomains):
                 "algorithm.order: first"
             )
         return []
-
-    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """The classification loss of the images, logged as ``loss/original``."""
-        z = model.features(batch.image)
-        logits = model.classify(z)
-        loss = self.classification_loss(logits, batch.label)
-        return StepOutput(loss, z, logits, {"loss/original": loss.detach()})
 
     def pair_loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """``R_i + beta R_j`` of second order, ``R_j`` at weights that depend on ``R_i``.
@@ -245,11 +239,7 @@ class MLDG(ComparesDomains):
                 f"{len(set(domain))} of them; batches should come from the sampler 'domains'"
             )
         drawn = np.random.default_rng([seed, index]).permutation(self.number).tolist()
-        numbers = np.array(domain)
-        rows = [
-            torch.from_numpy(np.flatnonzero(numbers == d)).to(batch.domain.device)
-            for d in range(self.number)
-        ]
+        rows = rows_of(domain, range(self.number), batch.domain.device)
         return rows, make_pairs(drawn, self.n_meta_test)
 
     def _report(

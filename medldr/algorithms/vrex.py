@@ -38,9 +38,7 @@ from pydantic import Field
 from torch import Tensor
 
 from medldr.algorithms._annealed import Annealed, AnnealedConfig
-from medldr.algorithms._blocks import Blocks, domain_risks
-from medldr.models.base import FeatureModel
-from medldr.types import Batch, StepOutput
+from medldr.algorithms._blocks import Blocks
 
 TITLE = "VREx"
 
@@ -55,13 +53,9 @@ class VRExConfig(AnnealedConfig):
 class VREx(Annealed):
     """Mean plus weighted variance of the domains' risks."""
 
-    def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
-        """Mean risk plus penalty, logged as ``original`` and ``vrex``, and each domain's risk."""
-        blocks = Blocks(batch.domain)
-        z = model.features(batch.image)
-        logits = model.classify(z)
-        risks = domain_risks(self, logits, batch.label, blocks)
-        return self.output(risks, vrex_penalty(risks), blocks, z, logits)
+    def penalty(self, risks: Tensor, logits: Tensor, label: Tensor, blocks: Blocks) -> Tensor:
+        """See `vrex_penalty`."""
+        return vrex_penalty(risks)
 
 
 def vrex_penalty(risks: Tensor) -> Tensor:

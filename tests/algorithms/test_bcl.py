@@ -72,7 +72,9 @@ def test_the_first_view_alone_is_classified_and_the_others_alone_contrasted(buil
 def test_the_contrast_reaches_the_network_and_the_classifier(build):
     model, algorithm, batch = build()
     out = algorithm.loss(model, batch)
-    (out.loss - algorithm.config.alpha * algorithm.classification_loss(out.logits, batch.label)).backward()
+    (
+        out.loss - algorithm.config.alpha * algorithm.classification_loss(out.logits, batch.label)
+    ).backward()
     assert model.blocks[0].weight.grad.abs().sum() > 0
     assert model.head.weight.grad.abs().sum() > 0  # by the prototypes
 
