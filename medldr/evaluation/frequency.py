@@ -59,14 +59,8 @@ def content(found: Shots | None, class_names: Sequence[str]) -> dict[str, Any]:
     if found is None:
         return {}
     counts = dict(zip(class_names, found.counts, strict=True))
-    return {
-        "shots": {
-            "many": found.many,
-            "few": found.few,
-            "counts": counts,
-            "buckets": {name: found.bucket(count) for name, count in counts.items()},
-        }
-    }
+    buckets = {name: found.bucket(count) for name, count in counts.items()}
+    return {"shots": {"many": found.many, "few": found.few, "counts": counts, "buckets": buckets}}
 
 
 def shots_of(evaluation: EvaluationRecord) -> Shots | None:

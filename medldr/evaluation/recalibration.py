@@ -39,6 +39,7 @@ from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import Sample, number
 from medldr.evaluation.metrics import score as metrics
 from medldr.evaluation.metrics.calibration import SMALLEST
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio, rows
 from medldr.evaluation.predictions.log_odds import log_odds
 from medldr.evaluation.split_scores import positive_class
@@ -256,11 +257,9 @@ def _measured(table: Predictions, config: EvaluationConfig) -> dict[str, float]:
     """Every metric of a table; empty where nothing can be measured."""
     if metrics.unusable(table.label, table.prob):
         return {}
-    positive, of = (
-        positive_class(table, config.positive_class),
-        (table.label, table.prob, table.task),
-    )
-    return metrics.values(metrics.measures(*of, bins=config.bins, positive=positive))
+    positive = positive_class(table, config.positive_class)
+    items = Items(table.label, table.prob, table.task, config.bins, positive)
+    return metrics.values(metrics.measures(items))
 
 
 def written(

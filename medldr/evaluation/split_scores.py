@@ -17,7 +17,7 @@ from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics import calibration, counts, operating_point, ranking
 from medldr.evaluation.metrics import score as metrics
-from medldr.evaluation.metrics.items import Shots
+from medldr.evaluation.metrics.items import Items, Shots
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.folders.evaluation_parts import OperatingPoint
 from medldr.metrics import METRICS, TASKS, metric_facts
@@ -316,7 +316,7 @@ class SplitScores:
     def _measures(
         self, rows: NDArray[np.bool_] | slice, level: str = "", only: str = ""
     ) -> list[Sums]:
-        measured = metrics.measures(
+        items = Items(
             self.table.label[rows],
             self.table.prob[rows],
             self.table.task,
@@ -328,9 +328,8 @@ class SplitScores:
             prevalence=self.point.prevalence,
             shots=self.shots,
             ranks_by=self.table.ranks_by[rows],
-            level=level,
-            only=only,
         )
+        measured = metrics.measures(items, level=level, only=only)
         if not self.for_draws:
             return measured
         number, count = self.units.number[rows], self.units.count

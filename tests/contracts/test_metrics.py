@@ -14,7 +14,7 @@ import pytest
 
 from medldr.config import EvaluationConfig
 from medldr.evaluation import domain_means, evaluate, predictions_of, score
-from medldr.evaluation.metrics.items import Shots
+from medldr.evaluation.metrics.items import Items, Shots
 from medldr.evaluation.metrics.score import measures
 from medldr.metrics import ALIASES, METRICS, TASKS, metric_facts
 
@@ -122,7 +122,9 @@ def test_the_function_that_its_row_names_computes_it(name):
     for task in METRICS[name].tasks:
         label, prob = draw(task, 3)
         threshold = 0.5 if task == "binary" else None
-        made = measures(label, prob, task, threshold=threshold, shots=Shots(TRAINED_ON, *SHOTS))
+        made = measures(
+            Items(label, prob, task, threshold=threshold, shots=Shots(TRAINED_ON, *SHOTS))
+        )
         found = {key for sums in made for key in sums.value()}
         wanted = [name] if "split" in METRICS[name].levels else []
         wanted += [f"class/0/{name}"] if "class" in METRICS[name].levels else []

@@ -9,7 +9,7 @@ from medldr.errors import InputError
 from medldr.evaluation import evaluate, predictions_of
 from medldr.evaluation.agreement import differences
 from medldr.evaluation.frequency import common_shots, shots_notes
-from medldr.evaluation.metrics.items import Shots
+from medldr.evaluation.metrics.items import Items, Shots
 from medldr.evaluation.metrics.score import measures, values
 from medldr.folders.evaluation_record import EvaluationRecord
 
@@ -39,7 +39,7 @@ def found(content, name):
 
 def test_worked_values_of_the_long_tail_protocol():
     table = predictions()
-    made = values(measures(table.label, table.prob, table.task, shots=Shots(COUNTS)))
+    made = values(measures(Items(table.label, table.prob, table.task, shots=Shots(COUNTS))))
     assert made["many_shot_accuracy"] == pytest.approx(0.9)
     assert made["medium_shot_accuracy"] == pytest.approx(0.4)
     assert made["few_shot_accuracy"] == pytest.approx(0.1)

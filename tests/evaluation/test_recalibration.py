@@ -11,6 +11,7 @@ from medldr.errors import InputError
 from medldr.evaluation import auc, check, evaluate, predictions_of
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.metrics.counts import decide
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.score import measures, values
 from medldr.evaluation.predictions.log_odds import log_odds
 from medldr.evaluation.recalibration import (
@@ -150,7 +151,7 @@ def test_decisions_stay_and_the_loss_on_validation_falls(task):
         new = found[split]
         np.testing.assert_array_equal(decide(new.prob, task), decide(table.prob, task))
         assert (new.id == table.id).all()
-        loss = [values(measures(t.label, t.prob, task))["nll"] for t in (table, new)]
+        loss = [values(measures(Items(t.label, t.prob, task)))["nll"] for t in (table, new)]
         assert loss[1] < loss[0]
     binary = task == "binary"
     for split, table in tables.items() if binary else ():

@@ -8,6 +8,7 @@ from sklearn import metrics as sk
 
 from medldr.evaluation import predictions_of
 from medldr.evaluation.intervals import bootstrap
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.score import measures, values
 from medldr.evaluation.split_scores import SplitScores
 from medldr.folders.evaluation_parts import OperatingPoint
@@ -95,7 +96,7 @@ def test_each_draw_of_every_metric_equals_the_metric_of_the_repeated_items(task)
         ]:
             level = "domain" if prefix else ""
             label, prob = table.label[inside], table.prob[inside]
-            found = values(measures(label, prob, task, threshold=0.4, level=level))
+            found = values(measures(Items(label, prob, task, threshold=0.4), level=level))
             for name, value in found.items():
                 ours = drawn[prefix + name][b]
                 np.testing.assert_allclose(ours, value, atol=1e-12, err_msg=prefix + name)

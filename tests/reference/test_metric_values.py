@@ -15,6 +15,7 @@ from medldr.evaluation import (
     write_predictions,
 )
 from medldr.evaluation.metrics.calibration import bin_of
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.score import measures, values
 
 MEDMNIST_TASKS = {
@@ -49,7 +50,7 @@ def test_accuracy_and_auc_equal_the_medmnist_evaluator(task, decimals):
 def test_worked_value_of_a_multi_class_task():
     label = np.array([0, 1, 2, 1, 0, 2])
     prob = np.array([[7, 2, 1], [3, 5, 2], [2, 5, 3], [1, 6, 3], [4, 5, 1], [1, 2, 7]], dtype=float)
-    found = values(measures(label, prob / 10, "multi-class"))
+    found = values(measures(Items(label, prob / 10, "multi-class")))
     assert [found[f"class/{k}/auc"] for k in range(3)] == [1.0, 0.875, 0.9375]
     assert found["auc"] == 0.9375
     assert found["accuracy"] == pytest.approx(2 / 3, abs=1e-15)
@@ -75,7 +76,7 @@ def test_single_label_metrics_equal_scikit_learn(task):
         label, prob = draw(task, seed)
         k = prob.shape[1]
         decided = (prob[:, -1] > 0.5).astype(int) if task == "binary" else prob.argmax(1)
-        found = values(measures(label, prob, task))
+        found = values(measures(Items(label, prob, task)))
         precision, recall, f1, _ = sk.precision_recall_fscore_support(
             label, decided, labels=range(k), zero_division=0
         )
@@ -107,7 +108,7 @@ def test_multi_label_metrics_equal_scikit_learn_label_by_label_with_missing_ones
     columns = [
         (label[~np.isnan(label[:, c]), c], prob[~np.isnan(label[:, c]), c]) for c in range(4)
     ]
-    found = values(measures(label, prob, "multi-label"))
+    found = values(measures(Items(label, prob, "multi-label")))
     expected = {
         "accuracy": [sk.accuracy_score(y, p > 0.5) for y, p in columns],
         "auc": [sk.roc_auc_score(y, p) for y, p in columns],
@@ -141,7 +142,7 @@ def test_both_calibration_errors_equal_a_loop_over_bins(bins):
     label, prob = draw("binary", 5, n=200)
     prob[:3] = [[1, 0], [0, 1], [0.5, 0.5]]
     decided = (prob[:, 1] > 0.5).astype(int)
-    found = values(measures(label, prob, "binary", bins=bins))
+    found = values(measures(Items(label, prob, "binary", bins=bins)))
     top = prob[np.arange(200), decided]
     assert found["ece"] == pytest.approx(plain_ece(top, decided == label, bins), abs=1e-12)
     assert found["ece_positive"] == pytest.approx(plain_ece(prob[:, 1], label, bins), abs=1e-12)
@@ -155,7 +156,7 @@ def test_calibration_error_equals_monai():
     shown = np.ascontiguousarray(prob.T[None], dtype=np.float32)
     truth = np.ascontiguousarray(np.eye(2, dtype=np.float32)[label].T[None])
     metric(torch.from_numpy(shown), torch.from_numpy(truth))
-    found = values(measures(label, prob, "binary", bins=10))
+    found = values(measures(Items(label, prob, "binary", bins=10)))
     assert found["ece_positive"] == pytest.approx(metric.aggregate()[0, 1].item(), abs=1e-5)
 
 
@@ -188,7 +189,7 @@ def test_one_class_in_the_labels_leaves_auc_undefined_and_accuracy_right():
 def test_declaring_more_classes_changes_no_macro_mean():
     for declared in (2, 5, 50):
         prob = np.eye(declared)[[0, 1, 1, 1]]
-        found = values(measures(np.array([0, 0, 1, 1]), prob, "multi-class"))
+        found = values(measures(Items(np.array([0, 0, 1, 1]), prob, "multi-class")))
         assert found["macro_f1"] == pytest.approx(11 / 15, abs=1e-12)
         assert found["balanced_accuracy"] == 0.75
 
@@ -196,7 +197,7 @@ def test_declaring_more_classes_changes_no_macro_mean():
 def test_multi_label_accuracy_and_exact_match_are_two_things():
     label = np.array([[1, 0, 1], [0, 0, 0]], dtype=float)
     prob = np.array([[1.0, 0, 0], [0, 0, 0]])
-    found = values(measures(label, prob, "multi-label"))
+    found = values(measures(Items(label, prob, "multi-label")))
     assert found["accuracy"] == pytest.approx(5 / 6, abs=1e-15)
     assert found["exact_match"] == 0.5
 
@@ -205,14 +206,14 @@ def test_multi_label_accuracy_and_exact_match_are_two_things():
 def test_one_undefined_label_does_not_break_the_mean_auc(second):
     label = np.stack([[1, 0, 1], second], axis=1).astype(float)
     prob = np.array([[0.9, 0.2], [0.1, 0.3], [0.4, 0.1]])
-    found = values(measures(label, prob, "multi-label"))
+    found = values(measures(Items(label, prob, "multi-label")))
     assert found["class/0/auc"] == 1.0
     assert np.isnan(found["class/1/auc"])
     assert found["auc"] == 1.0
 
 
 def test_a_probability_of_zero_counts_in_the_calibration_error():
-    found = values(measures(np.array([1]), np.array([[1.0, 0.0]]), "binary", bins=10))
+    found = values(measures(Items(np.array([1]), np.array([[1.0, 0.0]]), "binary", bins=10)))
     assert found["ece_positive"] == 1.0
 
 

@@ -91,10 +91,7 @@ from medldr.evaluation.comparison.comparison import (
 )
 from medldr.evaluation.comparison.delong import delong_notes
 from medldr.evaluation.comparison.findings import margin_of, verdict
-from medldr.evaluation.comparison.notes import (
-    footnotes,
-    other_positive_class,
-)
+from medldr.evaluation.comparison.notes import footnotes, other_positive_class
 from medldr.evaluation.comparison.plain_values import plain_values
 from medldr.evaluation.comparison.runs import (
     FACTS,
@@ -117,45 +114,9 @@ from medldr.metrics import BY_GROUP, metric_facts
 SPLITS = ("id_test", "test")
 
 
-def compare(
-    runs: Sequence[Path | str | RunFolder | Run],
-    *,
-    reference: str | None = None,
-    splits: Sequence[str] = SPLITS,
-    contrasts: Sequence[tuple[str, str]] = (),
-    controls: Collection[str] = (),
-    margin: float | None = None,
-    metric: str | None = None,
-) -> dict[str, Any]:
-    """Compare finished runs.
-
-    Args:
-        runs: Run folders, or runs that are already loaded.
-        reference: Name of the method that others are compared with; unset: the first one.
-        splits: Splits to compare; any split that a run lacks is left out, with a note.
-        contrasts: Further pairs of methods to compare, by name: the first minus the second.
-        controls: Methods that explain others; Holm's correction does not count them.
-        margin: How much worse than the reference a method may be and still count as non-inferior,
-            in the unit in which the metric is printed; unset: nothing is said about that.
-        metric: The metric that the margin is of; unset: the primary one.
-
-    Returns:
-        Plain values, as described for the module.
-
-    Raises:
-        InputError: If no run has a result, they were not evaluated on the same items, or the margin
-            judges nothing.
-    """
-    made = make_comparison(
-        runs,
-        reference=reference,
-        splits=splits,
-        contrasts=contrasts,
-        controls=controls,
-        margin=margin,
-        metric=metric,
-    )
-    return plain_values(made)
+def compare(runs: Sequence[Path | str | RunFolder | Run], **how: Any) -> dict[str, Any]:
+    """`make_comparison` as plain values, as described for the module; it takes the same options."""
+    return plain_values(make_comparison(runs, **how))
 
 
 def make_comparison(
@@ -169,17 +130,22 @@ def make_comparison(
     metric: str | None = None,
     tuned: Mapping[str, Collection[str]] | None = None,
 ) -> Comparison:
-    """Compare finished runs, as `compare` does; what it returns is the plain values of this.
+    """Compare finished runs.
 
     Args:
-        runs: As there, like all but the last one.
-        reference: As there.
-        splits: As there.
-        contrasts: As there.
-        controls: As there.
-        margin: As there.
-        metric: As there.
+        runs: Run folders, or runs that are already loaded.
+        reference: Name of the method that others are compared with; unset: the first one.
+        splits: Splits to compare; any split that a run lacks is left out, with a note.
+        contrasts: Further pairs of methods to compare, by name: the first minus the second.
+        controls: Methods that explain others; Holm's correction does not count them.
+        margin: How much worse than the reference a method may be and still count as non-inferior,
+            in the unit in which the metric is printed; unset: nothing is said about that.
+        metric: The metric that the margin is of; unset: the primary one.
         tuned: By method, what of its training was chosen on validation, as `footnotes` takes it.
+
+    Raises:
+        InputError: If no run has a result, they were not evaluated on the same items, or the margin
+            judges nothing.
     """
     loaded, missing = _load(runs)
     same_task(loaded)

@@ -35,11 +35,7 @@ from medldr.evaluation.intervals.single_run import BIASED
 from medldr.evaluation.metrics.counts import degenerate
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.split_entry import absent_classes
-from medldr.evaluation.split_scores import (
-    DOMAIN_METRICS,
-    WORST_DOMAIN,
-    SplitScores,
-)
+from medldr.evaluation.split_scores import DOMAIN_METRICS, WORST_DOMAIN, SplitScores
 from medldr.metrics import metric_facts
 
 COMPARED = ("recall",)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics import calibration, counts
-from medldr.evaluation.metrics.items import Items, Shots
+from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums
 from medldr.metrics import METRICS, metric_facts
 from medldr.types import Predictions, Task
@@ -24,44 +24,18 @@ DEFINITIONS: dict[str, str] = {m.name: m.definition for m in METRICS.values() if
 """What `evaluation.json` says about each of its numbers."""
 
 
-def measures(
-    label: NDArray[np.int64] | Array,
-    prob: Array,
-    task: Task,
-    *,
-    bins: int = 15,
-    positive: int = 1,
-    threshold: float | None = None,
-    drawn: Array | None = None,
-    decision: NDArray[np.bool_] | None = None,
-    prevalence: float | None = None,
-    shots: Shots | None = None,
-    ranks_by: Array | None = None,
-    level: str = "",
-    only: str = "",
-) -> list[Sums]:
+def measures(items: Items, *, level: str = "", only: str = "") -> list[Sums]:
     """Every metric that fits the task.
 
     Args:
-        label: ``(N,)`` class numbers, or multi-label ``(N, L)`` of 0, 1 and NaN (missing).
-        prob: ``(N, K)`` probabilities, all finite (see `unusable`).
-        task: Kind of labels.
-        bins: Bins of the calibration error.
-        positive: Column of the positive class; binary only.
-        threshold: Adds ``sensitivity_at_specificity`` and what else needs one; binary only.
-        drawn: That threshold in every bootstrap draw; unset: the same in all.
-        decision: Whether each item is called positive, in place of a threshold.
-        prevalence: Adds the predictive values at this prevalence to those.
-        shots: Adds the accuracies on frequent and rare classes.
-        ranks_by: ``(N, K)`` what orders items, such as log-odds; unset: the probabilities.
+        items: What is scored, with probabilities that are all finite (see `unusable`). A threshold
+            or decisions add ``sensitivity_at_specificity`` and what else needs one, a prevalence
+            the predictive values there, shots the accuracies on frequent and rare classes.
         level: Leaves out what is not reported for it (``domain``), which saves time.
         only: Leaves out all but what computes this metric.
     """
-    items = Items(
-        label, prob, task, bins, positive, threshold, drawn, decision, prevalence, shots, ranks_by
-    )
-    decides = threshold is not None or decision is not None
-    wanted = _functions(task, decides, shots is not None, level, only)
+    decides = items.threshold is not None or items.decision is not None
+    wanted = _functions(items.task, decides, items.shots is not None, level, only)
     return [function(items) for function in wanted]
 
 
@@ -146,7 +120,7 @@ def _single(label: NDArray[np.int64] | Array, prob: Array, task: Task, name: str
         prob = np.stack([1 - positive, positive], axis=1)
     if unusable(label, prob):
         return None
-    value = values(measures(label, prob, task, only=name))[name]
+    value = values(measures(Items(label, prob, task), only=name))[name]
     return None if np.isnan(value) else value
 
 
@@ -171,7 +145,8 @@ def score(predictions: Predictions, positive: int = 1) -> dict[str, float | None
     if unusable(label, prob):
         return {"loss": None, "accuracy": None, "auc": None}
     ranks_by = predictions.ranks_by
-    every = values(measures(label, prob, task, positive=positive, ranks_by=ranks_by))
+    items = Items(label, prob, task, positive=positive, ranks_by=ranks_by)
+    every = values(measures(items))
     found = {k: v for k, v in every.items() if "/" not in k}
     renamed = {"loss": found.pop("nll"), **found}
     return {name: None if np.isnan(v) else v for name, v in renamed.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -47,39 +47,9 @@ def probabilities(
     return out
 
 
-def predict(
-    model: nn.Module,
-    loader: Iterable[Batch],
-    *,
-    spec: DataSpec,
-    table: ImageTable,
-    split: str,
-    parts: Mapping[str, NDArray[np.int64]] | None = None,
-    fabric: Fabric | None = None,
-) -> Predictions:
-    """Probabilities of every item of a split, and their log-odds.
-
-    The model's modes and running statistics are left unchanged. With several processes each
-    predicts its part of the rows and all receive the whole table; a row that a sampler repeated
-    counts once.
-
-    Args:
-        model: Images to logits ``(B, K)``.
-        loader: Batches of this process's rows, on the model's device.
-        spec: Of the data the model was built for.
-        table: Where ids, labels, domains and groups come from, by `Batch.index`.
-        split: Name to write next to each row.
-        parts: Rows of each part of the held-out domains, to name next to each row; None: there are
-            none.
-        fabric: Gives precision and processes; unset: float32, this process alone.
-
-    Returns:
-        Rows in the order of the table, the same on every process.
-    """
-    (found,) = predict_each(
-        [model], loader, spec=spec, table=table, split=split, parts=parts, fabric=fabric
-    )
-    return found
+def predict(model: nn.Module, loader: Iterable[Batch], **about: Any) -> Predictions:
+    """`predict_each` for one model; it takes the same options."""
+    return predict_each([model], loader, **about)[0]
 
 
 def predict_each(
@@ -92,11 +62,15 @@ def predict_each(
     parts: Mapping[str, NDArray[np.int64]] | None = None,
     fabric: Fabric | None = None,
 ) -> list[Predictions]:
-    """The same for several models in one pass, because reading images may be the slowest part.
+    """Probabilities of every item of a split and their log-odds, of several models in one pass.
+
+    The models' modes and running statistics are left unchanged. With several processes each
+    predicts its part of the rows and all receive the whole table; a row that a sampler repeated
+    counts once.
 
     Args:
         models: Each from images to logits ``(B, K)``.
-        loader: As for `predict`, like the remaining arguments.
+        loader: Batches of this process's rows, on the models' device.
         spec: Of the data the models were built for.
         table: Where ids, labels, domains and groups come from, by `Batch.index`.
         split: Name to write next to each row.
@@ -105,7 +79,7 @@ def predict_each(
         fabric: Gives precision and processes; unset: float32, this process alone.
 
     Returns:
-        One table per model.
+        One table per model, with rows in the order of the data's, the same on every process.
     """
     logits, index = _forward(models, loader, spec.num_classes, fabric)
     if fabric is not None and fabric.world_size > 1:
