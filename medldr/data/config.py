@@ -6,11 +6,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import BeforeValidator, Field, field_validator
 
 from medldr.config import PluginSection
 from medldr.config.section import Section
 from medldr.errors import InputError, did_you_mean
+
+
+def one_is_a_list(value: Any) -> Any:
+    """A list of one text where a text stands for it, before anything is checked."""
+    return [value] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], BeforeValidator(one_is_a_list)]
+"""Texts; one may stand alone."""
 
 
 class ImbalanceConfig(Section):
@@ -43,9 +52,7 @@ class DatasetConfig(PluginSection):
         "auto",
         description="folder that `medldr data pack` made; auto: the one in its usual place, if any",
     )
-    held_out: tuple[str, ...] = Field(
-        (), description="domains excluded from training and validation"
-    )
+    held_out: Names = Field((), description="domains excluded from training and validation")
     held_out_rows: Literal["all", "test"] | None = Field(
         None,
         description="rows of held-out domains to test on: all, or the dataset's own test rows; "
@@ -83,7 +90,7 @@ class DatasetConfig(PluginSection):
         description="make the training rows long-tailed, such as {factor: 100}; validation and "
         "test rows stay as they are",
     )
-    exclude: tuple[str, ...] = Field((), description="ids of items or groups to leave out")
+    exclude: Names = Field((), description="ids of items or groups to leave out")
     class_names: tuple[str, ...] | None = Field(
         None, description="class names to show instead of the dataset's"
     )
@@ -99,11 +106,6 @@ class DatasetConfig(PluginSection):
     allow_missing_classes: bool = Field(
         False, description="continue, with a note, if a class has no training rows"
     )
-
-    @field_validator("held_out", "exclude", mode="before")
-    @classmethod
-    def _one_is_a_list_of_one(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
 
     @field_validator("held_out")
     @classmethod

@@ -17,15 +17,10 @@ was published, for `medldr data check`, and passes each image to `seen`, which a
 twice; `submission(config, predictions, seed)` returns the files that the benchmark asks for.
 """
 
-from medldr.data.config import DatasetConfig, check_held_out
-from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Seen
-
-__all__ = [
-    "BadFile",
-    "DatasetConfig",
-    "ImageTable",
-    "Images",
-    "LazyImages",
-    "Seen",
-    "check_held_out",
-]
+from medldr.data.config import DatasetConfig as DatasetConfig
+from medldr.data.config import check_held_out as check_held_out
+from medldr.data.image_table import BadFile as BadFile
+from medldr.data.image_table import Images as Images
+from medldr.data.image_table import ImageTable as ImageTable
+from medldr.data.image_table import LazyImages as LazyImages
+from medldr.data.image_table import Seen as Seen

@@ -66,14 +66,11 @@ def load(config: Config) -> ImageTable:
         InputError: If it is absent and may not be fetched, is not the published one, or is not in
             a known format; pictures in class folders are not the published ones.
     """
+    require(config)
     known = SETS[config.set]
-    place = find(config)
-    if place is None:
-        if not config.download:
-            raise _absent(config)
-        place = fetch(known.url, data_roots(config.root)[0] / known.archive, md5=known.md5)
+    target = data_roots(config.root)[0] / known.archive
+    place = find(config) or fetch(known.url, target, md5=known.md5)
     if is_tree(place):
-        _refuse_unofficial(place, config)
         return _from_tree(place, config, known)
     read = read_official(place, known, verify=config.md5 == "official")
     parts = {"train": read.train, "test": read.test}
@@ -153,9 +150,15 @@ def require(config: Config) -> None:
         InputError: Naming where they were looked for and how to get them, or that pictures in class
             folders have no checksum.
     """
-    place = find(config)
+    known, place = SETS[config.set], find(config)
     if place is None and not config.download:
-        raise _absent(config)
+        places = ", ".join(map(str, data_roots(config.root)))
+        raise InputError(
+            f"{known.title} is not in {places}: neither the folder {known.folder}, nor the archive "
+            f"{known.archive}, nor folders train and test of classes. Set data.root, or download "
+            f"{known.url} (MD5 {known.md5}) into that folder, or allow the download with "
+            "data.download=true"
+        )
     if place is not None and is_tree(place):
         _refuse_unofficial(place, config)
 
@@ -170,17 +173,6 @@ def _refuse_unofficial(folder: Path, config: Config) -> None:
             "data.md5=any to use the pictures, which may differ from the published ones in pixels, "
             f"training rows and test rows, or put {known.archive} into data.root"
         )
-
-
-def _absent(config: Config) -> InputError:
-    known = SETS[config.set]
-    places = ", ".join(map(str, data_roots(config.root)))
-    return InputError(
-        f"{known.title} is not in {places}: neither the folder {known.folder}, nor the archive "
-        f"{known.archive}, nor folders train and test of classes. Set data.root, or download "
-        f"{known.url} (MD5 {known.md5}) into that folder, or allow the download with "
-        "data.download=true"
-    )
 
 
 CONTRACT_KEYS = {"set": "cifar10_lt", "md5": "any", "val_fraction": 0.2}

@@ -123,7 +123,13 @@ def require(config: Config) -> None:
     """
     entry = catalogue.entry(config.flag, config.size)
     if _find(config, entry) is None and not config.download:
-        raise _absent(config, entry)
+        searched = folders(config.root)
+        others = f" (also looked in {', '.join(map(str, searched[1:]))})" if searched[1:] else ""
+        raise InputError(
+            f"{entry.file} is not in {searched[0]}{others}. Set data.root to the folder that has "
+            f"it, or download it by hand from {entry.url} (MD5 {entry.md5}) into that folder, or "
+            "allow the download with data.download=true."
+        )
 
 
 def _find(config: Config, entry: catalogue.Entry) -> Path | None:
@@ -146,22 +152,9 @@ def checksums(config: Config) -> dict[str, str]:
 
 
 def _locate(config: Config, entry: catalogue.Entry) -> Path:
-    path = _find(config, entry)
-    if path is not None:
-        return path
-    if config.download:
-        return fetch(entry.url, folders(config.root)[0] / entry.file, md5=entry.md5)
-    raise _absent(config, entry)
-
-
-def _absent(config: Config, entry: catalogue.Entry) -> InputError:
-    searched = folders(config.root)
-    others = f" (also looked in {', '.join(map(str, searched[1:]))})" if searched[1:] else ""
-    return InputError(
-        f"{entry.file} is not in {searched[0]}{others}. Set data.root to the folder that has it, "
-        f"or download it by hand from {entry.url} (MD5 {entry.md5}) into that folder, or allow the "
-        f"download with data.download=true."
-    )
+    require(config)
+    target = folders(config.root)[0] / entry.file
+    return _find(config, entry) or fetch(entry.url, target, md5=entry.md5)
 
 
 def _wrong_checksum(path: Path, entry: catalogue.Entry, expected: str, found: str) -> str:

@@ -38,22 +38,10 @@ from PIL import Image
 from pydantic import Field
 
 from medldr.datasets._phantoms.cells import Tissue, render
-from medldr.datasets._phantoms.staining import HOSPITALS, Hospital, Slide, photograph
+from medldr.datasets._phantoms.staining import HOSPITALS as HOSPITALS
+from medldr.datasets._phantoms.staining import Hospital, Slide, photograph
 from medldr.datasets._phantoms.tissue import Nest, Scene
 from medldr.datasets.base import DatasetConfig, ImageTable
-
-__all__ = [
-    "CLASSES",
-    "HOSPITALS",
-    "SLIDES",
-    "Config",
-    "Item",
-    "clean",
-    "load",
-    "plan",
-    "scan",
-    "write",
-]
 
 CLASSES: Final = ("normal", "tumor")
 SLIDES: Final = 50

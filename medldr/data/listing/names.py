@@ -18,9 +18,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Final
+from typing import Annotated, Final, Literal
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 
 from medldr.data.counting import some
 from medldr.data.listing.tables import trim
@@ -204,3 +204,16 @@ def split_of(word: str) -> str | None:
 
 GroupPattern = Annotated[str, AfterValidator(_with_group)]
 """A key with a regular expression that finds the patient in a path."""
+
+GroupScope = Annotated[
+    Literal["all", "domain"],
+    Field(
+        description="where equal group names mean the same patient: everywhere, or within a domain"
+    ),
+]
+"""A key of folders and tables of one's own."""
+
+
+def as_domains_are_named(held_out: tuple[str, ...]) -> tuple[str, ...]:
+    """Held-out domains in the form of their names, sorted: neither spelling nor order matters."""
+    return tuple(sorted(set(map(composed, held_out))))

@@ -64,8 +64,17 @@ def require_folder(root: Path | None, *, download: bool) -> None:
     Raises:
         InputError: Naming the folder, where it was looked for and how to get it.
     """
-    if find(root) is None and not download:
-        raise _absent(root)
+    if download or find(root) is not None:
+        return
+    places = data_roots(root)
+    place = places[0]
+    url, size = published_archive()
+    raise InputError(
+        f"{NAME} is not in {', '.join(map(str, places))}. Found {describe_folder(place)}.\n"
+        f"Set data.root to the folder that contains it; or save {url} ({size / 1e9:.1f} GB) as "
+        f"{place / ARCHIVE} and extract it into {place / NAME}; or allow the download "
+        f"with data.download=true.\n{LAYOUT}"
+    )
 
 
 def locate(root: Path | None, *, download: bool) -> Path:
@@ -74,11 +83,8 @@ def locate(root: Path | None, *, download: bool) -> Path:
     Raises:
         InputError: If it is absent, cannot be downloaded, or has another layout.
     """
-    folder = find(root)
-    if folder is None and download:
-        folder = _obtain(data_roots(root)[0])
-    if folder is None:
-        raise _absent(root)
+    require_folder(root, download=download)
+    folder = find(root) or _obtain(data_roots(root)[0])
     for name, is_there in (
         (METADATA, (folder / METADATA).is_file()),
         (f"{PATCHES}/", (folder / PATCHES).is_dir()),
@@ -89,18 +95,6 @@ def locate(root: Path | None, *, download: bool) -> Path:
                 f"{describe_folder(folder)}.\n{LAYOUT}"
             )
     return folder
-
-
-def _absent(root: Path | None) -> InputError:
-    places = data_roots(root)
-    place = places[0]
-    url, size = published_archive()
-    return InputError(
-        f"{NAME} is not in {', '.join(map(str, places))}. Found {describe_folder(place)}.\n"
-        f"Set data.root to the folder that contains it; or save {url} ({size / 1e9:.1f} GB) as "
-        f"{place / ARCHIVE} and extract it into {place / NAME}; or allow the download "
-        f"with data.download=true.\n{LAYOUT}"
-    )
 
 
 def _obtain(root: Path) -> Path:

@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from medldr.data.listing.names import GroupPattern, composed
+from medldr.data.listing.names import GroupPattern, GroupScope, as_domains_are_named
 from medldr.datasets.base import DatasetConfig
 
 
@@ -34,10 +34,7 @@ class Config(DatasetConfig):
         description="regular expression, searched in the path after the class; its first group is "
         "the patient or other unit that no split divides",
     )
-    group_scope: Literal["all", "domain"] = Field(
-        "all",
-        description="where equal group names mean the same patient: everywhere, or within a domain",
-    )
+    group_scope: GroupScope = "all"
     on_bad_file: Literal["error", "skip"] = Field(
         "error", description="broken pictures: error stops; skip leaves them out and lists them"
     )
@@ -51,10 +48,7 @@ class Config(DatasetConfig):
         "of 8, 12 and 16 that hold every value of the whole tree; window: percentiles of each",
     )
 
-    @field_validator("held_out")
-    @classmethod
-    def _as_domains_are_named(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted(set(map(composed, value))))
+    _held_out = field_validator("held_out")(as_domains_are_named)
 
     @model_validator(mode="after")
     def _published_codes_decide(self) -> Self:

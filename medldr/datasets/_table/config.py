@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Literal, Self
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from medldr.data.config import Names, one_is_a_list
 from medldr.data.files.config import ScanConfig
-from medldr.data.listing.names import GroupPattern, composed
+from medldr.data.listing.names import GroupPattern, GroupScope, as_domains_are_named
 from medldr.data.listing.trees import fault_of_levels
 
 Level = Literal["split", "domain", "label", "group"]
@@ -28,7 +29,7 @@ class Config(ScanConfig):
         description="table with a row per scan (CSV, TSV, JSON lines, Parquet), or an npz archive "
         "with arrays such as train_images and train_labels",
     )
-    folders: tuple[Level, ...] = Field(
+    folders: Annotated[tuple[Level, ...], BeforeValidator(one_is_a_list)] = Field(
         (),
         description="without a table: what the levels of folders below data.root mean, for example "
         "[domain, label]",
@@ -41,7 +42,7 @@ class Config(ScanConfig):
     group: str | None = Field(None, description="column of the patient, whom no split divides")
     split: str | None = Field(None, description="column of the split; unset: splits are made")
     id: str | None = Field(None, description="column of the name of each scan; unset: its path")
-    columns: tuple[str, ...] = Field(
+    columns: Names = Field(
         (), description="further columns that results are divided by, such as sex or age"
     )
     classes: tuple[str, ...] | None = Field(
@@ -59,15 +60,7 @@ class Config(ScanConfig):
         description="regular expression searched in the path, in place of data.group; its first "
         "group is the patient",
     )
-    group_scope: Literal["all", "domain"] = Field(
-        "all",
-        description="where equal group names mean the same patient: everywhere, or within a domain",
-    )
-
-    @field_validator("columns", "folders", mode="before")
-    @classmethod
-    def _one_name_is_a_list(cls, value: Any) -> Any:
-        return [value] if isinstance(value, str) else value
+    group_scope: GroupScope = "all"
 
     @field_validator("folders")
     @classmethod
@@ -77,10 +70,7 @@ class Config(ScanConfig):
             raise ValueError(fault)
         return value
 
-    @field_validator("held_out")
-    @classmethod
-    def _as_domains_are_named(cls, value: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(sorted(set(map(composed, value))))
+    _held_out = field_validator("held_out")(as_domains_are_named)
 
     @model_validator(mode="after")
     def _one_source_of_groups(self) -> Self:
