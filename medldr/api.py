@@ -12,23 +12,12 @@ from medldr.errors import InputError
 from medldr.evaluation import compare as compare_runs
 from medldr.folders.evaluation_record import read_evaluation_content
 from medldr.folders.files import RunFolder
-from medldr.prediction.predict import predict
+from medldr.prediction.predict import predict as predict
 from medldr.reporting import report_folder
-from medldr.run import evaluate_run, load_model, train_run
-from medldr.run_result import RunResult
-from medldr.sweeps.command import run_sweep as sweep
-
-__all__ = [
-    "RunResult",
-    "analyze",
-    "compare",
-    "evaluate",
-    "load_model",
-    "predict",
-    "report",
-    "sweep",
-    "train",
-]
+from medldr.run import evaluate_run, train_run
+from medldr.run import load_model as load_model
+from medldr.run_result import RunResult as RunResult
+from medldr.sweeps.command import sweep as sweep
 
 
 def train(

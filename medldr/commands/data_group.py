@@ -71,10 +71,8 @@ def data_check(
     """
     from medldr.commands.check import check
 
-    place = page or Path(f"{Path(name).stem}_check.html")
-    page = None if no_page else place
-    code = check(name, overrides or (), page, show_ids=show_ids, trained=run)
-    raise typer.Exit(code)
+    place = None if no_page else page or Path(f"{Path(name).stem}_check.html")
+    raise typer.Exit(check(name, overrides or (), place, show_ids=show_ids, trained=run))
 
 
 @data_app.command("pack")

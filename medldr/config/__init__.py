@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from medldr.config.editor_schema import json_schema
-    from medldr.config.identity import dump_config, identify, run_hash, run_name, write_config
+    from medldr.config.identity import dump_config, identify, run_hash, run_name
     from medldr.config.load import find_config, load_config, load_part
     from medldr.config.packaged import packaged_configs, packaged_names
     from medldr.config.schema import (
@@ -35,7 +35,7 @@ _MODULE_OF = {
     name: module
     for module, names in {
         "editor_schema": "json_schema",
-        "identity": "dump_config identify run_hash run_name write_config",
+        "identity": "dump_config identify run_hash run_name",
         "load": "find_config load_config load_part",
         "packaged": "packaged_configs packaged_names",
         "schema": "CONFIG_VERSION EvaluationConfig MachineConfig RunConfig TrainingConfig",

@@ -14,7 +14,7 @@ from medldr.config.schema import RunConfig
 from medldr.config.section import PluginSection, Section
 from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
-from medldr.folders.files import read_json, write_text
+from medldr.folders.files import read_json
 from medldr.folders.run_record import RunIdentity
 
 NOT_HASHED: Final = (
@@ -165,8 +165,3 @@ def dump_config(config: RunConfig) -> str:
         comment="A resolved configuration: every value, including the defaults.\n"
         "`medldr train` on this file repeats the run.",
     )
-
-
-def write_config(config: RunConfig, path: Path | str) -> None:
-    """Write the resolved configuration, whole or not at all."""
-    write_text(path, dump_config(config))

@@ -31,7 +31,7 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
             ``algorithm=latentdr_pool``; values are YAML.
 
     Returns:
-        The configuration; `medldr.config.write_config` writes it in a form that loads again.
+        The configuration; `medldr.config.dump_config` gives it in a form that loads again.
 
     Raises:
         InputError: Naming every problem at once: the key, its value, its file and line (or the

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from medldr.folders.run_record import (
     add_to_run_record,
     read_run_record,
 )
+from medldr.folders.signals import handling
 
 
 class Interrupted(BaseException):
@@ -169,14 +169,8 @@ def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
     def stop(signum: int, frame: FrameType | None) -> None:
         raise Interrupted(signum, resumable=folder.has_state)
 
-    if threading.current_thread() is not threading.main_thread():  # which alone may set handlers
+    with handling([signal.SIGTERM], stop):
         yield
-        return
-    before = signal.signal(signal.SIGTERM, stop)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL if before is None else before)
 
 
 def _remove_half_written(folder: RunFolder) -> None:

@@ -24,7 +24,7 @@ from medldr.sweeps.status import MemberStatus
 LAUNCHERS: Final = ("local", "slurm")
 
 
-def run_sweep(
+def sweep(
     source: str | Path | Mapping[str, Any],
     overrides: Sequence[str] = (),
     out: Path | str | None = None,

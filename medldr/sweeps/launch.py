@@ -21,8 +21,8 @@ from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
 from medldr.sweeps.plan.file import SweepFile, load_sweep
 from medldr.sweeps.plan.search import search_notes
-from medldr.sweeps.progress import SweepProgress
-from medldr.sweeps.scheduler import Outcome, Scheduler, StopWatch, SweepStopped
+from medldr.sweeps.progress import Outcome, SweepProgress
+from medldr.sweeps.scheduler import Scheduler, StopWatch, SweepStopped
 from medldr.sweeps.shared_folder import at_work, left_behind, note_plan, refuse_others
 from medldr.sweeps.show import count_runs, some_runs
 

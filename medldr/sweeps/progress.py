@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from rich.console import Console
@@ -12,6 +13,21 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from medldr.sweeps.show import clock, count_runs, error_lines
 
 _NAMES_WIDTH: Final = 32
+
+
+@dataclass
+class Outcome:
+    """What became of the members, by run name.
+
+    Attributes:
+        done: Finished, now or before.
+        failed: Error of each that failed, now or before.
+        left_out: Why the others were not finished.
+    """
+
+    done: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    left_out: dict[str, str] = field(default_factory=dict)
 
 
 class SweepProgress:
@@ -49,23 +65,15 @@ class SweepProgress:
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
 
-    def begin(
-        self,
-        *,
-        done: int,
-        failed: Mapping[str, str],
-        left_out: Mapping[str, str],
-        elsewhere: int,
-        total: int,
-    ) -> None:
+    def begin(self, outcome: Outcome, elsewhere: int, total: int) -> None:
         """Show what is known before anything starts; a second wave begins anew, with more runs."""
         self._total = total
         self._bar.update(self._task, total=total)
-        self._ended = done + len(failed) + len(left_out)
-        if done:
-            self.note(f"{done} of {self._total} runs are already done")
-        self._list("failed before; add --retry-failed to retry", failed)
-        self._list("left out", left_out)
+        self._ended = len(outcome.done) + len(outcome.failed) + len(outcome.left_out)
+        if outcome.done:
+            self.note(f"{len(outcome.done)} of {self._total} runs are already done")
+        self._list("failed before; add --retry-failed to retry", outcome.failed)
+        self._list("left out", outcome.left_out)
         if elsewhere:
             self.note(f"{count_runs(elsewhere)} in progress in another process; waiting")
         self._show()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -14,10 +13,11 @@ from typing import Final
 
 from medldr.folders.owner import says_owned
 from medldr.folders.run_record import starts
+from medldr.folders.signals import handling
 from medldr.folders.standing import AT_WORK, Standing, standing_of
 from medldr.folders.sweep_record import Member, SweepFolder
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
-from medldr.sweeps.progress import SweepProgress
+from medldr.sweeps.progress import Outcome, SweepProgress
 from medldr.sweeps.run_logs import begin_log, last_line, write_ending
 from medldr.sweeps.shared_folder import forget_launch, note_launch
 from medldr.training.machine.signals import SIGNALS
@@ -76,30 +76,8 @@ class StopWatch:
             >>> watch.received == signal.SIGTERM, watch.count
             (True, 1)
         """
-        if threading.current_thread() is not threading.main_thread():
+        with handling(SIGNALS, self.note):
             yield self
-            return
-        before = {number: signal.signal(number, self.note) for number in SIGNALS}
-        try:
-            yield self
-        finally:
-            for number, handler in before.items():
-                signal.signal(number, signal.SIG_DFL if handler is None else handler)
-
-
-@dataclass
-class Outcome:
-    """What became of the members, by run name.
-
-    Attributes:
-        done: Finished, now or before.
-        failed: Error of each that failed, now or before.
-        left_out: Why the others were not finished.
-    """
-
-    done: list[str] = field(default_factory=list)
-    failed: dict[str, str] = field(default_factory=dict)
-    left_out: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass
@@ -146,13 +124,7 @@ class Scheduler:
 
         After a signal, every process is asked to save and end; a second signal kills them.
         """
-        self.progress.begin(
-            done=len(self.outcome.done),
-            failed=self.outcome.failed,
-            left_out=self.outcome.left_out,
-            elsewhere=len(self.elsewhere),
-            total=len(self.members),
-        )
+        self.progress.begin(self.outcome, len(self.elsewhere), len(self.members))
         if not (self.pending or self.elsewhere):
             return self.outcome
         try:

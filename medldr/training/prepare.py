@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig
@@ -58,11 +58,6 @@ def prepare(
         InputError: Naming the key and the cure.
     """
     training = config.training
-    place: dict[str, Any] = {
-        "device": fabric.device,
-        "rank": processes.rank,
-        "world": processes.world,
-    }
     sampler = training.sampler or ("domains" if training.batch_per_domain else algorithm.sampler)
     start.check_sampler(sampler, algorithm)
     loader = data.train_loader(
@@ -71,7 +66,9 @@ def prepare(
         views=algorithm.views,
         domains_per_batch=algorithm.domains_per_batch,
         batches_per_step=algorithm.batches_per_step,
-        **place,
+        device=fabric.device,
+        rank=processes.rank,
+        world=processes.world,
     )
     rows = loader.batch_size
     domains = start.domains_per_batch(sampler, algorithm, data.spec)

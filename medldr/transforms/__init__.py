@@ -4,20 +4,10 @@
 evaluation and prediction.
 """
 
-from medldr.transforms._pipeline import (
-    Pipeline,
-    build_pipeline,
-    build_pixel_rule,
-    recorded_pipeline,
-)
-from medldr.transforms.base import ImageShape, PixelRule, TransformConfig
-
-__all__ = [
-    "ImageShape",
-    "Pipeline",
-    "PixelRule",
-    "TransformConfig",
-    "build_pipeline",
-    "build_pixel_rule",
-    "recorded_pipeline",
-]
+from medldr.transforms._pipeline import Pipeline as Pipeline
+from medldr.transforms._pipeline import build_pipeline as build_pipeline
+from medldr.transforms._pipeline import build_pixel_rule as build_pixel_rule
+from medldr.transforms._pipeline import recorded_pipeline as recorded_pipeline
+from medldr.transforms.base import ImageShape as ImageShape
+from medldr.transforms.base import PixelRule as PixelRule
+from medldr.transforms.base import TransformConfig as TransformConfig

@@ -16,7 +16,6 @@ from medldr.config import (
     load_config,
     run_hash,
     run_name,
-    write_config,
 )
 from medldr.config.identity import NO_DEFAULT, changes
 from medldr.config.section import load_plugin_config
@@ -79,7 +78,7 @@ def test_the_written_configuration_is_the_same_run(tmp_path):
         "adrenalmnist3d_latentdr_pool",
         ["training.epochs=3", "data.exclude=[0123, yes]", "seed=2", "data.root=here"],
     )
-    write_config(config, tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(dump_config(config))
     again = load_config(tmp_path / "config.yaml")
     assert again == config
     assert run_name(again) == run_name(config)

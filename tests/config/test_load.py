@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from medldr.config import load_config, load_part, write_config
+from medldr.config import dump_config, load_config, load_part
 from medldr.config.layers import Layers
 from medldr.config.load import check, merge
 from medldr.config.yaml import Document
@@ -166,7 +166,7 @@ def test_a_mapping_is_a_configuration_too(whole):
 
 def test_a_run_folder_is_its_configuration(tmp_path):
     config = load_config("octmnist_latentdr_sa", ["seed=5"])
-    write_config(config, tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(dump_config(config))
     assert load_config(tmp_path) == config
     assert load_config(str(tmp_path)) == config
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.config import dump_config, load_config, run_hash, write_config
+from medldr.config import dump_config, load_config, run_hash
 
 RUN = "extends: [recipe/medmnist3d, data/fracturemnist3d, algorithm/erm]\n"
 
@@ -59,13 +59,13 @@ def test_everything_else_is_not(override):
 
 def test_the_written_configuration_keeps_its_protocol_and_its_pins(tmp_path):
     modified = load_config("fracturemnist3d_erm", ["training.epochs=2"])
-    write_config(modified, tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(dump_config(modified))
     again = load_config(tmp_path)
     assert again.protocol == "medmnist-28+modified"
     assert run_hash(again) == run_hash(modified)
     # A change of the written file is noticed, and so is putting the value back.
     assert load_config(tmp_path, ["training.epochs=100"]).protocol == "medmnist-28"
-    write_config(load_config("fracturemnist3d_erm"), tmp_path / "config.yaml")
+    (tmp_path / "config.yaml").write_text(dump_config(load_config("fracturemnist3d_erm")))
     assert load_config(tmp_path, ["training.lr=1"]).protocol == "medmnist-28+modified"
 
 

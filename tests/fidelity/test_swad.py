@@ -123,7 +123,7 @@ def test_the_average_of_the_valley(name, compat, trained):
     ours, averages, segments = trained
     average = averages[name, compat]
     average.publish(ours.pair.model, Batches(ours), 0)
-    found = load_tensors(average._folder.selected("swad"))
+    found = load_tensors(average.folder.selected("swad"))
     losses = LOSSES[name]
     if compat:
         expected = published(losses, segments[: len(losses)])

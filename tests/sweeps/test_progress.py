@@ -5,19 +5,14 @@ import re
 
 from rich.console import Console
 
-from medldr.sweeps.progress import SweepProgress
+from medldr.sweeps.progress import Outcome, SweepProgress
 
 
 def _play(console):
     with SweepProgress(16, console) as progress:
-        progress.begin(
-            done=2,
-            failed={f"bad{n}": "an error [of it]" for n in range(7)}
-            | {f"odd{n}": f"error {n}" for n in range(5)},
-            left_out={},
-            elsewhere=1,
-            total=16,
-        )
+        bad = {f"bad{n}": "an error [of it]" for n in range(7)}
+        odd = {f"odd{n}": f"error {n}" for n in range(5)}
+        progress.begin(Outcome(["a", "b"], bad | odd), elsewhere=1, total=16)
         progress.started("near [bold]")
         progress.started("next")
         progress.tick()
