@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from rich.markup import escape
 
 from medldr import plugins
-from medldr.commands.data import (
-    PLAIN,
-    data_section,
-    print_counts,
-    print_examination,
-    print_files,
-)
+from medldr.commands.data import data_section, print_files
 from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
 from medldr.config.yaml import read_yaml
-from medldr.data.checks.table_checks import count_rows, look_at
+from medldr.data.checks.table_checks import look_at
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable, Look
@@ -32,12 +25,14 @@ from medldr.data.seen import known_images
 from medldr.data.splits.make import make_splits
 from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError
-from medldr.evaluation.inputs.simple_controls import Control, in_words, simple_controls
+from medldr.evaluation.inputs.simple_controls import Control, simple_controls
 from medldr.folders.files import write_text
 from medldr.folders.privacy import worth_hiding
+from medldr.reporting.writers.terminal import console
 from medldr.run import trained as trained_run
 
-_LISTED: Final = 20
+_SHOWN: Final = 3  # divisions, and notes, on the terminal
+_MOST_BAD: Final = 1000  # files that are printed where they are refused
 
 
 def check(
@@ -67,36 +62,72 @@ def check(
     sections, run = find_data(name, overrides)
     section = sections[0]
     module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
-    console = Console()
-    bad = 0
+    out = console()
+    examined: Mapping[str, Any] = {}
     looks: dict[str, Look] = {}
     if hasattr(module, "examine"):
 
         def seen(item: str, pixels: NDArray[np.uint8]) -> None:
             (looks[item],) = look_at(pixels[None])
 
-        bad = print_examination(name, module.examine(section, seen), console)
-        if bad and getattr(section, "on_bad_file", "error") != "skip":
-            raise InputError(
-                f"{name}: {counted(bad, 'file is', 'files are')} missing or unusable, for the "
-                "reasons above. Replace them with intact copies, or leave them out with "
-                "data.on_bad_file=skip"
-            )
+        examined = module.examine(section, seen)
+        refuse_bad_files(name, examined, section, out)
     table = load_table(section)
     plans = {to: make_splits(table, one) for to, one in _plans(table, sections)}
-    inspection = inspect_table(table, plans, looks, run)
+    found = _with_examined(inspect_table(table, plans, looks, run), examined)
     if trained is not None:
-        inspection = _with_seen(inspection, trained)
-    bad = bad or len(table.bad_files)
-    _print(inspection, console)
-    if page is not None:
+        found = _with_seen(found, trained)
+    controls: list[Control] = []
+    if page is not None:  # else every image would be read once more
         positive = None if run is None else run.evaluation.positive_class
-        controls = simple_controls(table, inspection.plans, positive)
-        if controls:
-            console.print(in_words(controls), **PLAIN)
-        write_page(inspection, controls, page, show_ids=show_ids)
-        console.print(f"page: {page}", **PLAIN)
-    return 3 if bad or inspection.wrong else 0
+        controls = simple_controls(table, found.plans, positive)
+        write_page(found, controls, page, show_ids=show_ids)
+    _print(found, controls, page, out)
+    bad = bool(table.bad_files or examined.get("missing") or examined.get("unreadable"))
+    return 3 if bad or found.wrong else 0
+
+
+def refuse_bad_files(
+    name: str, examined: Mapping[str, Any], section: DatasetConfig, out: Console
+) -> None:
+    """Print the files that are missing or unreadable, and refuse them unless they are left out.
+
+    Raises:
+        InputError: If there are any, and `data.on_bad_file` is not ``skip``.
+    """
+    unreadable = [f"{path}: {reason}" for path, reason in examined["unreadable"]]
+    bad = len(examined["missing"]) + len(unreadable)
+    if not bad or getattr(section, "on_bad_file", "error") == "skip":
+        return
+    for what, lines in {"missing": examined["missing"], "unreadable": unreadable}.items():
+        if lines:
+            print_files(what, lines, _MOST_BAD, out)
+    raise InputError(
+        f"{name}: {counted(bad, 'file is', 'files are')} missing or unusable, for the "
+        "reasons above. Replace them with intact copies, or leave them out with "
+        "data.on_bad_file=skip"
+    )
+
+
+def _with_examined(found: Inspection, examined: Mapping[str, Any]) -> Inspection:
+    """What was found, and what the data set's own examination says of its files."""
+    if not examined:
+        return found
+    counts = [one for one in examined["counts"] if one["published"] is not None]
+    published = {(one["split"], one["domain"]): one["published"] for one in counts}
+    gaps = [one for one in counts if one["found"] != one["published"]]
+    look, notes = [*found.look], [*found.notes, *examined.get("findings", ())]
+    if gaps:
+        first = " ".join(filter(None, (gaps[0]["split"], gaps[0]["domain"])))
+        look.append(
+            f"{found.table.name}: {len(gaps)} of {len(counts)} parts have not the published number "
+            f"of images, such as {first}: {gaps[0]['found']:,}, not {gaps[0]['published']:,}"
+        )
+    if examined["extra"]:
+        extra = examined["extra"]
+        files = counted(len(extra), "file is", "files are")
+        notes.insert(0, f"{files} not listed in the table, so not used, such as {extra[0]}")
+    return replace(found, look=tuple(look), notes=tuple(notes), published=published)
 
 
 def _with_seen(inspection: Inspection, trained: Path) -> Inspection:
@@ -220,21 +251,30 @@ def _imbalance(section: DatasetConfig) -> str:
     return f", imbalance {', '.join(f'{key} {text}' for key, text in texts.items())}"
 
 
-def _print(inspection: Inspection, console: Console) -> None:
-    table = inspection.table
-    print_counts(table.name, count_rows(table), console)
-    for to, rows in inspection.plans.items():
-        used = ", ".join(f"{split} {len(of_split):,}" for split, of_split in rows.items())
-        console.print(f"images a run would use{to}: {used}", **PLAIN)
-    left_out = [f"{file.path}: {file.reason}" for file in table.bad_files]
-    for what, lines in (("left out", left_out), ("not referred to by any row", table.unused)):
-        if lines:
-            print_files(what, lines, _LISTED, console)
-    for text in inspection.wrong:
-        console.print(f"[red]wrong[/red] {escape(text)}", highlight=False, soft_wrap=True)
-    for text in inspection.notes:
-        console.print(f"[yellow]note[/yellow] {escape(text)}", highlight=False)
-    summary = f"{len(table):,} images read, {counted(len(inspection.notes), 'note', 'notes')}"
-    if inspection.wrong:
-        summary += f", {len(inspection.wrong)} of what is wrong"
-    console.print(summary)
+def _print(found: Inspection, controls: Sequence[Control], page: Path | None, out: Console) -> None:
+    """The verdict, the table of images and notes, in 25 lines; all of them without a page."""
+    from medldr.reporting.document import Bullets, Section
+    from medldr.reporting.pages.data_check import overview
+    from medldr.reporting.writers.terminal import print_document
+
+    used = [
+        f"images a run would use{to}: {', '.join(f'{s} {len(r):,}' for s, r in rows.items())}"
+        for to, rows in found.plans.items()
+    ]
+    notes = [f"note {text}" for text in found.notes]
+    if unused := found.table.unused:
+        files = counted(len(unused), "file", "files")
+        notes.insert(0, f"{files} not referred to by any row, such as {unused[0]}")
+    lines = [*used, *notes] if page is None else [*_first(used), *_first(notes)]
+    shown = overview(found, controls) if page else overview(found, controls, most=None)
+    further = Section("notes", "", "", [Bullets(lines)])
+    print_document(
+        replace(shown, sections=[*shown.sections, further]), out, lines=None if page is None else 24
+    )
+    if page is not None:
+        out.print(f"page: {page}", soft_wrap=True, markup=False)
+
+
+def _first(texts: Sequence[str]) -> list[str]:
+    left = len(texts) - _SHOWN
+    return [*texts[:_SHOWN], *([f"and {left:,} more on the page"] if left > 0 else [])]

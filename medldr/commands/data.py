@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Final, cast
 
@@ -32,8 +32,6 @@ from medldr.types import SPLITS
 
 PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
 """How texts are printed as they are."""
-
-_LISTED = 1000  # files of one kind that are printed
 
 
 def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
@@ -86,43 +84,6 @@ def stats(name: str, overrides: Sequence[str]) -> None:
     )
     console.print(f"SD (0 to 1)   {_numbers(pixels['std'])}")
     console.print(f"stored range  {pixels['min']} to {pixels['max']}")
-
-
-def print_examination(name: str, examined: Mapping[str, Any], console: Console) -> int:
-    """Print what a dataset's `examine` found: counts next to published ones, and all findings.
-
-    Returns:
-        How many files are missing or unreadable.
-    """
-    console.print(f"{name} in {examined['folder']}", **PLAIN)
-    table = Table(box=None, pad_edge=False)
-    counts = examined["counts"]
-    heads = ["split", "domain"] if any(count["split"] for count in counts) else ["domain"]
-    for head in heads:
-        table.add_column(head)
-    published = all(count["published"] is not None for count in counts)
-    for column in ("found", "published", "difference") if published else ("found",):
-        table.add_column(column, justify="right")
-    totals = {key: sum(count[key] or 0 for count in counts) for key in ("found", "published")}
-    in_all = {"split": "", "domain": "", heads[0]: "total", **totals}
-    for record in (*counts, in_all):
-        numbers = [f"{record['found']:,}"]
-        if published:
-            gap = record["found"] - record["published"]
-            numbers += [f"{record['published']:,}", f"{gap:+,}" if gap else "0"]
-        style = "bold" if record is in_all else None
-        table.add_row(*(escape(record[head]) for head in heads), *numbers, style=style)
-    console.print(table)
-    lists = {
-        "missing": examined["missing"],
-        "unreadable": [f"{path}: {reason}" for path, reason in examined["unreadable"]],
-        "not listed in the table, so not used": examined["extra"],
-    }
-    for what, lines in lists.items():
-        print_files(what, lines, _LISTED, console)
-    for text in examined.get("findings", ()):
-        console.print(text, **PLAIN)
-    return len(examined["missing"]) + len(examined["unreadable"])
 
 
 def print_files(what: str, lines: Sequence[str], most: int, console: Console) -> None:

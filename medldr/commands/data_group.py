@@ -53,7 +53,9 @@ def data_check(
     page: Annotated[
         Path | None, typer.Option("--page", help="The page to write; unset: NAME_check.html.")
     ] = None,
-    no_page: Annotated[bool, typer.Option("--no-page", help="Write no page.")] = False,
+    no_page: Annotated[
+        bool, typer.Option("--no-page", help="Write no page, and try no controls.")
+    ] = False,
     show_ids: Annotated[
         bool, typer.Option("--show-ids", help="Show names of files and patients on the page.")
     ] = False,

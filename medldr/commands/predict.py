@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import itertools
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
 from medldr.commands.common_options import Device, Force, Run
 from medldr.errors import InputError
 from medldr.folders.files import write_text
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from medldr.prediction.answers import Answers
     from medldr.prediction.explainer import Explainer
+    from medldr.reporting.pages.prediction import Decided
 
-SHOWN: Final = 20
-LISTED: Final = 5
+LINES: Final = 25
 WIDEST: Final = 32
 
 
@@ -82,6 +81,7 @@ def predict(
     from medldr.prediction.explainer import Explainer
     from medldr.prediction.items import find_items
     from medldr.prediction.predict import load_runs, predict_items
+    from medldr.reporting.writers.terminal import console
 
     check_free(out, paths, force=force)
     out_by_group = out.with_name(f"{out.stem}_by_group.csv")
@@ -100,78 +100,62 @@ def predict(
             f"{first.reason}"
         )
     written = write_answers(answers, out)
-    console = Console(highlight=False)
+    shown = answers
     if how is not None:
-        of_groups = by_group(answers, items, how)
-        written += write_answers(of_groups, out_by_group)
-        _print(of_groups, console)
+        shown = by_group(answers, items, how)
+        written += write_answers(shown, out_by_group)
+    title = run.resolve().name
     if explainer is not None:
-        written.append(_write_page(run.resolve().name, answers, explainer, show_ids=show_ids))
-    _print(answers, console)
+        written.append(_write_page(title, answers, explainer, show_ids=show_ids))
+    _print(title, replace(shown, unreadable=answers.unreadable), console(), len(written))
     for path in written:
-        console.print(str(path), soft_wrap=True, markup=False)
+        console().print(str(path), soft_wrap=True, markup=False)
     raise typer.Exit(3 if answers.unreadable else 0)
 
 
 def _write_page(title: str, answers: Answers, explainer: Explainer, *, show_ids: bool) -> Path:
+    from medldr.prediction.answers import Unreadable
     from medldr.reporting.pages.prediction import prediction_page
     from medldr.reporting.writers.html import html_page
 
-    most = answers.prob.max(axis=1).tolist()
-    rows = zip(answers.names, answers.predicted, most, answers.warnings, strict=True)
-    listed = [
-        (name if show_ids else f"item {row}", predicted or "no label", prob, said)
-        for row, (name, predicted, prob, said) in enumerate(rows, start=1)
-    ]
-    page = prediction_page(
-        title,
-        answers.class_names,
-        answers.task,
-        listed,
-        explainer.pictures,
-        answers.notes,
-        len(answers.unreadable),
-    )
+    if not show_ids:
+        hidden = [Unreadable("an item", one.reason) for one in answers.unreadable]
+        names = tuple(f"item {row}" for row in range(1, len(answers) + 1))
+        answers = replace(answers, names=names, unreadable=tuple(hidden))
+    page = prediction_page(_decided(title, answers), explainer.pictures)
     path = explainer.folder / "index.html"
     write_text(path, html_page(page))
     return path
 
 
-def _print(answers: Answers, console: Console) -> None:
-    console.print(_table(answers))
-    if len(answers) > SHOWN:
-        console.print(f"and {len(answers) - SHOWN:,} more")
-    for note in answers.notes:
-        console.print(f"note: {note}", markup=False)
-    warned = sum(bool(said) for said in answers.warnings)
-    if warned:
-        what = "groups" if answers.images else "items"
-        console.print(
-            f"{warned:,} of {len(answers):,} {what} have warnings: see the last column of the "
-            "table",
-            markup=False,
-        )
-    for one in answers.unreadable[:LISTED]:
-        console.print(f"{one.name}: {one.reason}", soft_wrap=True, markup=False)
-    if len(answers.unreadable) > LISTED:
-        console.print(f"and {len(answers.unreadable) - LISTED:,} more that cannot be read")
+def _print(title: str, answers: Answers, out: Console, files: int) -> None:
+    """Verdict, decisions and notes, in 25 lines with the paths that follow."""
+    from medldr.reporting.document import Bullets, Section
+    from medldr.reporting.pages.prediction import overview
+    from medldr.reporting.writers.terminal import print_document
+
+    shown = overview(_decided(title, answers, WIDEST))
+    notes = Section("notes", "", "", [Bullets([f"note: {note}" for note in answers.notes])])
+    shown = replace(shown, sections=[*shown.sections, notes])
+    print_document(shown, out, lines=LINES - files)
 
 
-def _table(answers: Answers) -> Table:
-    called = answers.called_positive
-    table = Table(
-        Column("Group" if answers.images else "Item", overflow="fold"),
-        Column("Predicted", overflow="fold"),
-        Column("Probability", justify="right", no_wrap=True),
-        *([] if called is None else ["Above threshold"]),
-        Column("Warnings", justify="right"),
-        box=None,
-    )
-    most = answers.prob.max(axis=1).tolist()
-    rows = zip(answers.names, answers.predicted, most, answers.warnings, strict=True)
-    for row, (name, predicted, prob, said) in enumerate(itertools.islice(rows, SHOWN)):
-        shown = name if len(name) <= WIDEST else f"…{name[1 - WIDEST :]}"
-        above = [] if called is None else ["yes" if called[row] else "no"]
-        cells = [shown, predicted or "(none)", f"{prob:.3f}", *above, str(len(said) or "")]
-        table.add_row(*map(Text, cells))
-    return table
+def _decided(title: str, answers: Answers, widest: int | None = None) -> Decided:
+    """Answers as pages and tables take them, their names cut to a width."""
+    from medldr.reporting.pages.prediction import Decided, Decision
+
+    positive, threshold = answers.positive_class, answers.threshold
+    rule = None if positive is None or threshold is None else (positive, threshold)
+    column = None if rule is None else answers.class_names.index(rule[0])
+    decisions = []
+    for row, (name, predicted) in enumerate(zip(answers.names, answers.predicted, strict=True)):
+        prob = answers.prob[row]
+        short = widest is not None and len(name) > widest
+        called = f"…{name[1 - (widest or 0) :]}" if short else name
+        classes = tuple(filter(None, predicted.split("|"))) if answers.task == "multi-label" else (
+            predicted,
+        )  # fmt: skip
+        chance = float(prob.max() if column is None else prob[column])
+        decisions.append(Decision(called, classes, chance, answers.warnings[row]))
+    items = "groups" if answers.images else "items"
+    return Decided(title, items, decisions, rule, answers.notes, answers.unreadable)

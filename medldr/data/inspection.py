@@ -7,7 +7,7 @@ the search for nearly equal images, which compares every image with every other,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -36,13 +36,17 @@ class Inspection:
         table: The data set.
         plans: Rows of each split of a run, by a text such as `` with hospital_a held out``.
         wrong: What makes numbers from this data wrong, a sentence each.
-        notes: What readers of any number should know, a sentence each.
+        look: What somebody should look at before training, a sentence each.
+        notes: How the images were read and divided, a sentence each.
+        published: Images that a split of a domain has according to its publication, where known.
     """
 
     table: ImageTable
     plans: Mapping[str, Mapping[str, NDArray[np.int64]]]
     wrong: tuple[str, ...]
+    look: tuple[str, ...]
     notes: tuple[str, ...]
+    published: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def inspect_table(
@@ -68,18 +72,24 @@ def inspect_table(
     findings = find_faults(table, looks)
     rows = {name: splits.rows for name, splits in plans.items()}
     of_splits = dict.fromkeys(note for splits in plans.values() for note in splits.notes)
+    near, compared = near_notes(table, rows), len(table) <= MOST_COMPARED
+    how_read = () if table.looks is None else tuple(table.looks.notes)
     return Inspection(
         table,
         rows,
-        (*findings.wrong, *divided_twins(table, rows)),
-        (
-            *table.notes,
-            *positive_class_notes(table, positive),
-            *findings.notes,
+        wrong=(*findings.wrong, *divided_twins(table, rows)),
+        look=(
+            *(text for text in findings.notes if text not in how_read),
             *stray_labels(table.labels, table.groups),
-            *of_splits,
             *_absent_classes(table, rows),
-            *near_notes(table, rows),
+            *(near if compared else ()),
+        ),
+        notes=(
+            *how_read,
+            *table.notes,
+            *of_splits,
+            *positive_class_notes(table, positive),
+            *(() if compared else near),
         ),
     )
 
@@ -87,8 +97,11 @@ def inspect_table(
 def _absent_classes(
     table: ImageTable, plans: Mapping[str, Mapping[str, NDArray[np.int64]]]
 ) -> Iterator[str]:
-    """Classes that a split lacks, whose metrics are undefined there."""
+    """Classes that a split lacks, whose metrics are undefined there, and splits that are empty."""
     for to, rows in plans.items():
+        for needed, use in ((("val", "id_val"), "select weights"), (("test",), "test")):
+            if not set(needed) & set(rows):
+                yield f"{table.name}: no image is left to {use} on{to}"
         for split, of_split in rows.items():
             if split == "train":
                 continue

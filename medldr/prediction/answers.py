@@ -77,27 +77,41 @@ class Answers:
 
     @property
     def predicted(self) -> list[str]:
-        """``(N,)`` name of the most probable class.
+        """``(N,)`` the decision on each item: the name of one class.
 
-        Of several labels per item those above their thresholds, joined by ``|``.
+        Of two classes the positive one above the threshold, where there is one; else the most
+        probable class. Of several labels per item those above their thresholds, joined by ``|``.
         """
         names = self.class_names
         if self.task != "multi-label":
-            return [names[k] for k in self.prob.argmax(axis=1).tolist()]
+            positive = None if self.positive_class is None else names.index(self.positive_class)
+            return [names[k] for k in decided(self.prob, positive, self.threshold).tolist()]
         cuts = [self.thresholds.get(name, 0.5) for name in names]
         return [
             "|".join(name for name, there in zip(names, row, strict=True) if there)
             for row in (self.prob > cuts).tolist()
         ]
 
-    @property
-    def called_positive(self) -> list[bool] | None:
-        """``(N,)`` whether each item is above the threshold; None where there is none."""
-        if self.threshold is None or self.positive_class is None:
-            return None
-        column = self.class_names.index(self.positive_class)
-        called: list[bool] = (self.prob[:, column] > self.threshold).tolist()
-        return called
+
+def decided(
+    prob: NDArray[np.float64], positive: int | None, threshold: float | None
+) -> NDArray[np.int64]:
+    """``(N,)`` the class that is decided for: a single rule for tables, pages and heat maps.
+
+    Args:
+        prob: ``(N, K)`` probabilities.
+        positive: Column of the positive class of two; None where there is none.
+        threshold: Its probability above which it is decided for; None: the most probable class is.
+
+    Example:
+        >>> decided(np.array([[0.6, 0.4], [0.8, 0.2]]), 1, 0.3).tolist()
+        [1, 0]
+        >>> decided(np.array([[0.6, 0.4], [0.8, 0.2]]), 1, None).tolist()
+        [0, 0]
+    """
+    if threshold is None or positive is None:
+        return prob.argmax(axis=1)
+    return np.where(prob[:, positive] > threshold, positive, 1 - positive)
 
 
 def mean_threshold(of_runs: Iterable[float | None]) -> float | None:
@@ -147,24 +161,20 @@ def check_free(out: Path, inputs: Iterable[str], *, force: bool) -> None:
 def write_answers(answers: Answers, out: Path) -> list[Path]:
     """Write them, whole or not at all; a list of earlier unreadable items goes.
 
-    Columns: ``path``, ``predicted``, ``above_threshold`` (yes or no, where there is a threshold),
-    one ``prob_<class>`` per class, one ``sd_<class>`` with several runs, ``warnings``; where groups
-    were answered, ``group`` and ``images`` in place of ``path``.
+    Columns: ``path``, ``predicted`` (the decision), one ``prob_<class>`` per class, one
+    ``sd_<class>`` with several runs, ``warnings``; where groups were answered, ``group`` and
+    ``images`` in place of ``path``.
 
     Returns:
         The files.
     """
-    called = answers.called_positive
     header = [*(["group", "images"] if answers.images else ["path"]), "predicted"]
-    header += [*(["above_threshold"] if called is not None else [])]
     header += [f"prob_{name}" for name in answers.class_names]
     if answers.spread is not None:
         header += [f"sd_{name}" for name in answers.class_names]
     rows = []
     for row, (name, predicted) in enumerate(zip(answers.names, answers.predicted, strict=True)):
         cells = [name, *map(str, answers.images[row : row + 1]), predicted]
-        if called is not None:
-            cells.append("yes" if called[row] else "no")
         cells += map(repr, answers.prob[row].tolist())
         if answers.spread is not None:
             cells += map(repr, answers.spread[row].tolist())

@@ -75,7 +75,7 @@ def by_group(answers: Answers, items: Sequence[Item], how: GroupScoring) -> Answ
     notes = [f"a group's answer is of its images by evaluation.aggregate: {how.aggregate}"]
     if point is not None:
         notes.append(
-            f"above_threshold: {positive} is above {point.threshold:.3g}, chosen on "
+            f"predicted: {positive} above {point.threshold:.3g}, chosen on "
             f"the groups of {point.split} for a specificity of {point.specificity}"
         )
     return replace(

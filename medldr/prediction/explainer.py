@@ -19,6 +19,7 @@ from medldr.errors import InputError
 from medldr.evaluation.explain.explanation_pictures import explanation
 from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.folders.files import atomic, check_replaceable, storage_errors
+from medldr.prediction.answers import decided, mean_threshold
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained
 
@@ -58,11 +59,15 @@ class Explainer:
         self.folder = folder
         self.pictures: list[tuple[str, bool]] = []
         self._count = 0
+        record = runs[0].record
+        names, positive = record.class_names, record.positive_class
+        self._positive = None if positive is None else names.index(positive)
+        self._threshold = mean_threshold(run.record.threshold for run in runs)
 
     def __call__(self, item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
         """Draw one item."""
         del item  # its name may be a patient's
-        target = [int(prob.argmax())]
+        target = decided(prob[None], self._positive, self._threshold).tolist()
         heats = [self._heat(run, one, target) for run, one in zip(self.runs, images, strict=True)]
         first = self.runs[0]
         spacing = first.record.reading.get("spacing")

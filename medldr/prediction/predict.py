@@ -22,6 +22,8 @@ from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.evaluation.predictions.log_odds import log_odds_of_mean
+from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.files import RunFolder
 from medldr.folders.preprocessing_record import label_rule
 from medldr.prediction.answers import Answers, Unreadable, mean_threshold
 from medldr.prediction.items import Item, find_items, item_of_array, listed
@@ -234,6 +236,26 @@ def _thresholds(runs: Sequence[Trained]) -> dict[str, float]:
     return {name: mean for name, mean in means.items() if mean is not None}
 
 
+def _reached(runs: Sequence[Trained]) -> str:
+    """What the threshold of a single run gave on its own test split, both halves; else empty."""
+    files = RunFolder(runs[0].folder)
+    if len(runs) > 1 or not files.evaluation.is_file():
+        return ""
+    test = read_evaluation(files).splits.get("test")
+    made = None if test is None else test.decisions
+    if made is None:
+        return ""
+    positives = made.true_positives + made.false_negatives
+    negatives = made.true_negatives + made.false_positives
+    if not positives or not negatives:
+        return ""
+    sensitivity, specificity = made.true_positives / positives, made.true_negatives / negatives
+    return (
+        f"; on the run's own test split a sensitivity of {sensitivity:.1%} at a specificity of "
+        f"{specificity:.1%}"
+    )
+
+
 def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[str, ...]:
     notes = []
     threshold, record = _threshold(runs), runs[0].record
@@ -241,8 +263,9 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
         notes.append(f"probabilities, and the threshold if any, are the mean of {len(runs)} runs")
     if threshold is not None:
         notes.append(
-            f"above_threshold: {record.positive_class} is more probable than {threshold:.3g}, "
+            f"predicted: {record.positive_class} above a probability of {threshold:.3g}, "
             f"chosen on {record.threshold_from} for a specificity of {record.specificity}"
+            f"{_reached(runs)}"
         )
     if record.task == "multi-label":
         notes.append(f"predicted: {label_rule(record, _thresholds(runs))}")

@@ -17,7 +17,7 @@ FILE: Final = Path(__file__).parent / "templates" / "sections.json"
 
 @dataclass(frozen=True)
 class Said:
-    """The fixed words of a section; paragraphs and remark have places for values.
+    """The fixed words of a section; title, paragraphs and remark have places for values.
 
     Attributes:
         title: Its heading.
@@ -103,7 +103,7 @@ def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> 
     """A section: its fixed paragraphs, what it shows, and a closing remark.
 
     Args:
-        page: ``run``, ``comparison``, ``sweep``, ``analysis`` or ``data``.
+        page: ``run``, ``comparison``, ``sweep``, ``analysis``, ``data`` or ``prediction``.
         name: The section, whose anchor it is unless the file says otherwise.
         blocks: What it shows.
         given: Values of its title and paragraphs; a paragraph that is empty with them is left out.

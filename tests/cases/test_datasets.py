@@ -183,7 +183,7 @@ def test_without_network_the_message_says_which_file_goes_where(medmnist_file, m
     medmnist_file("pathmnist_224", 9, channels=3, size=224, counts=(9, 2, 2))
     placed = medldr(*words, "data.md5=any")
     assert placed.code == 0, placed.err
-    assert "13 images read" in placed.out
+    assert "13 images of 224 x 224 pixels" in placed.out
     assert "pathmnist.npz" in medldr("data", "check", "pathmnist", f"data.root={root}").err
     odd = medldr("data", "check", "pathmnist", f"data.root={root}", "data.size=100")
     assert odd.code == 2
@@ -199,7 +199,7 @@ def test_constant_images_are_reported_with_their_numbers_and_not_dropped(medmnis
     ended = medldr("data", "check", "pneumoniamnist", f"data.root={root}", "data.md5=any")
     assert ended.code == 0
     assert "3 constant test images: 3, 4, 5" in " ".join(ended.out.split())
-    assert "24 images read" in ended.out
+    assert "24 images of 28 x 28 pixels" in ended.out
 
 
 def test_packages_of_one_dataset_are_needed_by_no_other(train, medldr, monkeypatch):
@@ -284,7 +284,7 @@ def test_camelyon17_needs_neither_torch_scatter_nor_torch_geometric(
         monkeypatch.setitem(sys.modules, name, None)
     ended = medldr("data", "check", "camelyon17", camelyon17_folder)
     assert ended.code == 0, ended.err
-    assert "60 images read" in ended.out
+    assert "60 images of 96 x 96 pixels" in ended.out
 
 
 def test_without_wilds_the_error_says_what_to_install_and_the_other_datasets_work(

@@ -33,7 +33,7 @@ def test_two_patients_with_a_stray_label_are_named_by_a_run_and_by_the_check(tmp
     said = "2 of 24 groups (patients, slides) have images of different labels (p03, p17)"
     data = built(file, **KEYS)
     assert said in data.notes
-    assert said in inspect_table(data.table, {}, {}, None).notes
+    assert said in inspect_table(data.table, {}, {}, None).look
 
 
 @pytest.mark.parametrize("stray", [(), range(24)])
@@ -90,7 +90,7 @@ def test_a_patient_gets_scores_and_an_answer_beside_those_of_images(tmp_path, me
     mean = sum(float(row["prob_ill"]) for row in images) / 5
     threshold = scored["by_group"]["operating_point"]["threshold"]
     assert float(rows["p15"]["prob_ill"]) == pytest.approx(mean)
-    assert rows["p15"]["above_threshold"] == ("yes" if mean > threshold else "no")
+    assert rows["p15"]["predicted"] == ("ill" if mean > threshold else "well")
     assert rows["p15"]["images"] == "5"
 
     site = study(tmp_path / "site", stray=(3,))

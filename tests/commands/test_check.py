@@ -57,9 +57,16 @@ def cells(tmp_path, monkeypatch):
 def test_a_sound_set_has_a_page_without_names_and_exit_code_0(cells, medldr, tmp_path):
     ended = medldr("data", "check", "study.yaml")
     assert ended.code == 0, ended.err
-    assert "wrong" not in ended.out
+    assert "Fit to train. 48 images were read; nothing is wrong" in ended.out
     page = (tmp_path / "study_check.html").read_text("utf-8")
-    for word in ("Findings", "Images per class", "RGB (picture) 24", "32 x 32", "east", "west"):
+    for word in (
+        "Fit to train.",
+        "Images of each split",
+        "RGB (picture) 24",
+        "32 x 32",
+        "east",
+        "west",
+    ):
         assert word in page
     assert page.count("data:image/png") == 16
     assert "anna_" not in page
@@ -84,9 +91,9 @@ def test_equal_pictures_are_wrong_and_a_run_says_the_same(cells, medldr, tmp_pat
     ended = medldr("data", "check", "study.yaml", "--no-page")
     assert ended.code == 3
     said = " ".join(ended.out.split())
-    assert "wrong cells: 1 image is" in said
+    assert "No. Not fit to train: 1 thing would make numbers from these data wrong." in said
+    assert "cells: 1 image is" in said
     assert words in said
-    assert "1 of what is wrong" in said
     notes = build_data(load_config("study.yaml")).notes
     assert any(words in note for note in notes)
 
@@ -114,7 +121,10 @@ def test_a_nearly_equal_picture_is_a_note_with_its_place(cells, medldr, tmp_path
     ended = medldr("data", "check", "study.yaml", "--no-page")
     assert ended.code == 0, ended.out
     said = " ".join(ended.out.split())
-    assert "1 pair of images in different splits or domains is nearly the same" in said
+    assert (
+        "Look first. cells: 1 pair of images in different splits or domains is nearly the same"
+        in said
+    )
     assert "anna_00.png ~ anna_40.png" in said
 
 
@@ -146,7 +156,7 @@ def test_every_division_of_a_sweep_is_checked(cells, medldr, tmp_path):
     assert ended.code == 0, ended.err
     for domain in ("east", "west"):
         assert ended.out.count(f"with {domain} held out: train") == 1
-    assert "with east held out: test" in (tmp_path / "sweep_check.html").read_text("utf-8")
+    assert "test, with east held out" in (tmp_path / "sweep_check.html").read_text("utf-8")
 
 
 def test_a_sweep_of_several_sets_is_refused(medldr, tmp_path):

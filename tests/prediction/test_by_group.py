@@ -35,7 +35,7 @@ def test_each_patient_has_one_answer_with_its_own_threshold(how, prob):
     found = by_group(ANSWERS, ITEMS, GroupScoring(aggregate=how, operating_point=point))
     assert found.names == ("p1", "p2", "d")
     assert found.prob[:, 0] == pytest.approx(prob)
-    assert found.called_positive == [False, True, True]
+    assert found.predicted == ["well", "ill", "ill"]
     assert found.images == (1, 2, 1)
     assert found.warnings == (
         ("1 of 2 images could not be read",),

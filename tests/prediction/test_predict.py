@@ -165,7 +165,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_done(lab, medldr, tmp_pat
     assert ended.code == 3, ended.err
     assert [row["path"] for row in _rows(out)] == [str(good)]
     assert set(_rows(out)[0]) == {
-        "path", "predicted", "above_threshold", "prob_well", "prob_ill", "warnings",
+        "path", "predicted", "prob_well", "prob_ill", "warnings",
     }  # fmt: skip
     reasons = {row["path"]: row["reason"] for row in _rows(tmp_path / "p_unreadable.csv")}
     assert reasons[str(tmp_path / "no.nii")].startswith("there is no such file")
@@ -297,7 +297,7 @@ def test_a_heat_map_that_is_zero_everywhere_is_marked_on_the_page(
     assert ended.code == 0, ended.err
     page = (tmp_path / "why" / "index.html").read_text("utf-8")
     assert page.count("the heat map is zero everywhere") == 1
-    assert page.index("item 2") < page.index("zero everywhere") < page.index("item 3")
+    assert page.index("item 2: ") < page.index("zero everywhere") < page.index("item 3: ")
 
 
 def test_inputs_and_what_is_not_ours_are_never_replaced(lab, medldr, tmp_path):

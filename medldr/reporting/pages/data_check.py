@@ -1,4 +1,4 @@
-"""The page of a data set before any training: counts, files, findings, and some of its pictures."""
+"""The page of a data set before any training: may it be trained on, and what is in it."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.checks.table_checks import count_rows
+from medldr.data.counting import counted
 from medldr.data.files.facts import Facts
-from medldr.data.image_table import ImageTable
 from medldr.data.inspection import Inspection
 from medldr.evaluation.explain.mistakes import thumbnail
-from medldr.evaluation.inputs.simple_controls import METRICS, Control
+from medldr.evaluation.inputs.simple_controls import Control, shortcuts
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_ids
 from medldr.metrics import metric_facts
+from medldr.reporting.assembly import assemble
 from medldr.reporting.document import (
-    Banner,
+    Block,
     Bullets,
     Document,
     Paragraph,
     Picture,
     Pictures,
     Section,
+    Verdict,
 )
-from medldr.reporting.prose import sentence
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.sections.class_sizes import size_blocks, unequal
 from medldr.reporting.table import DASH, Cell, Row, Table
 
@@ -36,7 +38,8 @@ PER_DOMAIN: Final = 8
 """Pictures of each domain on the page; at least one of each class where that is enough."""
 
 _MOST_DOMAINS: Final = 40
-_MOST_COLUMNS: Final = 15
+_MOST_COLUMNS: Final = 6
+_MOST_REASONS: Final = 3
 _ALL: Final = "all images"
 
 
@@ -50,52 +53,104 @@ def data_check_page(
         controls: What plain numbers tell about the classes.
         ids: Names to hide wherever they occur; empty to show them.
     """
+    reasons = [hide_ids(text, ids) for text in reasons_of(found, controls)]
+    notes = [hide_ids(text, ids) for text in found.notes]
+    more = Bullets(reasons) if len(reasons) > _MOST_REASONS else None
+    return replace(
+        overview(found, controls, ids),
+        kicker="medldr · data check",
+        sections=assemble(
+            "data",
+            [
+                ("findings", lambda: section("data", "findings", more, count=len(reasons))),
+                ("counts", lambda: section("data", "counts", own_counts(found))),
+                ("pictures", lambda: _pictures(found, ids)),
+                ("splits", lambda: section("data", "splits", _used_counts(found))),
+                ("sizes", lambda: section("data", "sizes", *_sizes(found))),
+                ("controls", lambda: _controls(controls)),
+                ("files", lambda: section("data", "files", _files(found))),
+                ("notes", lambda: section("data", "notes", Bullets(notes))),
+            ],
+        ),
+    )
+
+
+def overview(
+    found: Inspection,
+    controls: Sequence[Control],
+    ids: Collection[str] = (),
+    *,
+    most: int | None = _MOST_REASONS,
+) -> Document:
+    """Title, size, verdict and the table of images, for the terminal.
+
+    Args:
+        found: What looking at the data set found.
+        controls: What plain numbers tell about the classes.
+        ids: Names to hide wherever they occur; empty to show them.
+        most: How many reasons stand with the verdict; None: all.
+    """
     table = found.table
     domains = len(set(table.domains.tolist()) - {""})
     size = " x ".join(map(str, table.images.shape[2:]))
     subtitle = f"{len(table):,} images of {size} pixels, {len(table.class_names)} classes"
-    if domains:
-        subtitle += f", {domains} domains"
-    banners = []
-    if found.wrong:
-        count = len(found.wrong)
-        text = sentence("data_wrong", count=count, things="thing" if count == 1 else "things")
-        banners.append(Banner("warning", text))
-    return Document(
-        table.name,
-        "Data check",
-        subtitle,
-        banners,
-        [
-            _findings(found, ids),
-            _counts(found),
-            *_sizes(found),
-            *_files(found),
-            *_controls(controls),
-            _pictures(found, ids),
-        ],
-    )
+    subtitle += f", {counted(domains, 'domain', 'domains')}" if domains else ""
+    reasons = [hide_ids(text, ids) for text in reasons_of(found, controls)]
+    shown = Section("counts", "", "", [own_counts(found)])
+    return Document(table.name, "", subtitle, (), [shown], _verdict(found, reasons, most))
 
 
-def _findings(found: Inspection, ids: Collection[str]) -> Section:
-    section = Section("findings", "Findings", "Findings")
-    section.add(Bullets([hide_ids(text, ids) for text in found.wrong], "warnings"))
-    section.add(Bullets([hide_ids(text, ids) for text in found.notes], "notes"))
-    if not section.blocks:
-        section.add(Paragraph(sentence("data_nothing")))
-    return section
-
-
-def _counts(found: Inspection) -> Section:
-    """Images per class, of each domain and of each split that a run would use."""
+def reasons_of(found: Inspection, controls: Sequence[Control]) -> list[str]:
+    """What speaks against training on these data as they are, the worst first."""
     table = found.table
-    section = Section("counts", "Images per class", "Images")
-    section.add(_count_table("Images as the data set has them", table, [("", table.splits)]))
+    left_out = [
+        f"{counted(len(table.bad_files), 'file', 'files')} left out, such as "
+        f"{table.bad_files[0].path}: {table.bad_files[0].reason}"
+    ] if table.bad_files else []  # fmt: skip
+    return [*found.wrong, *left_out, *found.look, *shortcuts(controls)]
+
+
+def _verdict(found: Inspection, reasons: Sequence[str], most: int | None) -> Verdict:
+    more = [f"{text}." for text in reasons[:most]]
+    if len(more) < len(reasons):
+        more.append(f"And {len(reasons) - len(more)} more.")
+    if found.wrong:
+        things = counted(len(found.wrong), "thing", "things")
+        said = f"Not fit to train: {things} would make numbers from these data wrong."
+        return Verdict("no", said, "bad", more)
+    if len(reasons) == 1:
+        return Verdict("look first", more[0])
+    if reasons:
+        said = f"{len(reasons)} things should be looked at before training."
+        return Verdict("look first", said, "open", more)
+    said = f"{len(found.table):,} images were read; nothing is wrong or unusual."
+    return Verdict("fit to train", said, "good")
+
+
+def own_counts(found: Inspection) -> Table:
+    """Images per class of each domain and split, as the data set has them."""
+    table = found.table
+    records = count_rows(table)
+    counts = count_table("Images", table.class_names, records)
+    if found.published and len(counts.rows) == len(records):
+        counts.columns.append("Published")
+        for number, record in enumerate(records):
+            known = found.published.get((record["split"], record["domain"]))
+            cells = [*counts.rows[number].cells, Cell() if known is None else Cell(known)]
+            counts.rows[number] = replace(counts.rows[number], cells=cells)
+    return counts
+
+
+def _used_counts(found: Inspection) -> Table | None:
     # One row for each split: with many domains held out in turn, one for each domain is too many.
-    undivided = replace(table, domains=np.full(len(table), "", dtype="<U1"))
-    plans = [(name.strip(), _splits(len(table), rows)) for name, rows in found.plans.items()]
-    section.add(_count_table("Images that a run would use", undivided, plans, used=True))
-    return section
+    undivided = replace(found.table, domains=np.full(len(found.table), "", dtype="<U1"))
+    records = [
+        {**record, "domain": name.strip().removeprefix(", ")}
+        for name, rows in found.plans.items()
+        for record in count_rows(undivided, _splits(len(undivided), rows))
+        if record["split"]
+    ]
+    return count_table("Images of each split", undivided.class_names, records) if records else None
 
 
 def _splits(count: int, rows: Mapping[str, NDArray[np.int64]]) -> NDArray[np.str_]:
@@ -105,36 +160,32 @@ def _splits(count: int, rows: Mapping[str, NDArray[np.int64]]) -> NDArray[np.str
     return splits
 
 
-def _count_table(
-    caption: str,
-    table: ImageTable,
-    plans: Sequence[tuple[str, NDArray[np.str_]]],
-    *,
-    used: bool = False,
+def count_table(
+    caption: str, class_names: Sequence[str], records: Sequence[Mapping[str, Any]]
 ) -> Table:
-    classes = list(table.class_names)
-    with_groups = bool((table.groups != "").any())
-    columns = [
-        "Split" if used else "Domain", *classes, "Images", *(["Patients"] if with_groups else [])
-    ]  # fmt: skip
+    """Records of `count_rows`: a row each, or a column each where so many classes do not fit.
+
+    Args:
+        caption: Of the table.
+        class_names: The classes.
+        records: Of splits and domains.
+    """
+    patients = ["Patients"] if any(record["groups"] for record in records) else []
+    columns = [*class_names, "Images", *patients]
     rows = []
-    for plan, splits in plans:
-        for record in count_rows(table, splits):
-            if used and not record["split"]:
-                continue
-            names = [name for name in (plan, record["split"], record["domain"]) if name]
-            cells = [Cell(record["classes"][name]) for name in classes]
-            cells.append(Cell(record["rows"]))
-            if with_groups:
-                cells.append(Cell(record["groups"]))
-            rows.append(Row(": ".join(names) or _ALL, cells))
-    if len(classes) > _MOST_COLUMNS:  # classes down, because so many do not fit across
-        across = [Row(name, [row.cells[n] for row in rows]) for n, name in enumerate(columns[1:])]
-        return Table(caption, ["Class", *(row.heading for row in rows)], across, intervals=False)
-    return Table(caption, columns, rows, intervals=False)
+    for record in records:
+        numbers = [*(record["classes"][name] for name in class_names), record["rows"]]
+        numbers += [record["groups"]] if patients else []
+        heading = ", ".join(filter(None, (record["split"], record["domain"])))
+        rows.append(Row(heading or _ALL, [Cell(number) for number in numbers]))
+    if len(class_names) <= _MOST_COLUMNS:
+        kind = "Domain" if not any(record["split"] for record in records) else "Split"
+        return Table(caption, [kind, *columns], rows, intervals=False)
+    across = [Row(name, [row.cells[n] for row in rows]) for n, name in enumerate(columns)]
+    return Table(caption, ["Class", *(row.heading for row in rows)], across, intervals=False)
 
 
-def _sizes(found: Inspection) -> list[Section]:
+def _sizes(found: Inspection) -> list[Block]:
     """Training images of each class, where they are unequal."""
     table = found.table
     if table.labels.ndim == 2:
@@ -149,27 +200,23 @@ def _sizes(found: Inspection) -> list[Section]:
         )
         for name, rows in found.plans.items()
     }
-    if not any(unequal(list(counts.values())) for counts in plans.values()):
-        return []
-    section = Section("sizes", "Frequent and rare classes", "Rare classes")
-    section.add(*size_blocks(plans))
-    return [section]
+    if any(unequal(list(counts.values())) for counts in plans.values()):
+        return size_blocks(plans)
+    return []
 
 
-def _files(found: Inspection) -> list[Section]:
+def _files(found: Inspection) -> Table | None:
     """Kinds, sizes, spacings and values of the files of each domain; nothing without files."""
     facts = found.table.facts
     if not facts:
-        return []
+        return None
     columns = ["Domain", "Files", "Kind", "Size", "Spacing (mm)", "Values"]
     table = Table("Files by domain", columns, texts=(2, 3, 4, 5), intervals=False)
     domains = found.table.domains
     for domain in np.unique(domains).tolist():
         of_domain = [facts[row] for row in np.flatnonzero(domains == domain).tolist()]
         table.rows.append(Row(domain or _ALL, _facts_cells(of_domain)))
-    section = Section("files", "Files", "Files")
-    section.add(table, Paragraph(sentence("data_files"), "small"))
-    return [section]
+    return table
 
 
 def _facts_cells(facts: Sequence[Facts]) -> list[Cell]:
@@ -199,40 +246,38 @@ def _ranges(numbers: Sequence[tuple[float, ...]]) -> str:
     return "; ".join(texts)
 
 
-def _controls(controls: Sequence[Control]) -> list[Section]:
-    """A table for each metric: a row for each way a run divides the data, a column per control."""
-    if not controls:
-        return []
-    section = Section("controls", "What plain numbers tell", "Controls")
-    section.add(Paragraph(sentence("data_controls")))
+def _controls(controls: Sequence[Control]) -> Section | None:
+    """A row for each way a run divides the data, a column for each control."""
     names = list(dict.fromkeys(one.name for one in controls))
     of_plan = {(one.plan, one.name): one for one in controls}
-    for key in METRICS:
-        title = metric_facts(key).title
-        table = Table(f"{title} on the test split", ["Division", "Test images", *names])
-        for plan in dict.fromkeys(one.plan for one in controls):
-            known = [of_plan.get((plan, name)) for name in names]
-            count = next(one.n for one in known if one is not None)
-            cells = [
-                table.number(key, None if one is None else Estimate.of(one.numbers[key]))
-                for one in known
-            ]
-            table.rows.append(Row(plan.strip() or _ALL, [Cell(count), *cells]))
-        section.add(table)
-    return [section]
+    table = Table("AUC on the test split", ["Division", "Test images", *names])
+    for plan in dict.fromkeys(one.plan for one in controls):
+        known = [of_plan.get((plan, name)) for name in names]
+        count = next(one.n for one in known if one is not None)
+        cells = [
+            table.number("auc", None if one is None else Estimate.of(one.numbers["auc"]))
+            for one in known
+        ]
+        table.rows.append(Row(plan.strip() or _ALL, [Cell(count), *cells]))
+    values = [one.numbers["auc"].value for one in controls]
+    most = max((value for value in values if value is not None), default=None)
+    if most is None:
+        return None
+    return section("data", "controls", table, most=metric_facts("auc").show(most))
 
 
-def _pictures(found: Inspection, ids: Collection[str]) -> Section:
+def _pictures(found: Inspection, ids: Collection[str]) -> Section | None:
     """Some images of each domain, as a network would see them."""
-    section = Section("pictures", "Pictures", "Pictures")
     domains = np.unique(found.table.domains).tolist()
+    blocks: list[Block] = []
     for domain in domains[:_MOST_DOMAINS]:
         rows = _chosen(found.table.labels, np.flatnonzero(found.table.domains == domain))
-        section.add(Paragraph(domain or _ALL), Pictures([_picture(found, r, ids) for r in rows]))
+        blocks += [Paragraph(domain or _ALL), Pictures([_picture(found, r, ids) for r in rows])]
     if len(domains) > _MOST_DOMAINS:
-        section.add(Paragraph(sentence("data_more", count=len(domains) - _MOST_DOMAINS)))
-    section.add(Paragraph(sentence("slices") if found.table.images.ndim == 5 else "", "small"))
-    return section
+        blocks.append(Paragraph(sentence("data_more", count=len(domains) - _MOST_DOMAINS)))
+    if found.table.images.ndim == 5:
+        blocks.append(Paragraph(sentence("slices"), "small"))
+    return section("data", "pictures", *blocks)
 
 
 def _chosen(labels: NDArray[Any], rows: NDArray[np.int64]) -> list[int]:

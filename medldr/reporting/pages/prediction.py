@@ -1,75 +1,134 @@
-"""The page of explanations: the heat map of each new item beside its answer."""
+"""Answers to new items: how many were decided for each class, the decisions, the heat maps."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
 
-from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Picture, Pictures
-from medldr.reporting.document import Section as Part
-from medldr.reporting.prose import sentence
+from medldr.reporting.assembly import assemble
+from medldr.reporting.document import (
+    Bullets,
+    Document,
+    Paragraph,
+    Picture,
+    Pictures,
+    Section,
+    Verdict,
+)
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.table import Cell, Row, Table
 
-if TYPE_CHECKING:
-    from medldr.types import Task
+_MOST_CLASSES = 4
+_MOST_ROWS = 200
+"""Decisions on the page; predictions.csv has all."""
 
 
-def prediction_page(
-    title: str,
-    class_names: Sequence[str],
-    task: Task,
-    answers: Sequence[tuple[str, str, float, Sequence[str]]],
-    pictures: Sequence[tuple[str, bool]],
-    notes: Sequence[str],
-    unreadable: int,
-) -> Document:
-    """The page.
+@dataclass(frozen=True)
+class Decision:
+    """The answer to one item.
+
+    Attributes:
+        name: What it is called.
+        classes: What was decided: one class, or the labels that are present.
+        probability: Of the positive class where a threshold decides, else of the class named.
+        warnings: What is unusual about the item.
+    """
+
+    name: str
+    classes: tuple[str, ...]
+    probability: float
+    warnings: Sequence[str]
+
+
+@dataclass(frozen=True)
+class Decided:
+    """All answers.
+
+    Attributes:
+        title: What answered.
+        items: ``items`` or ``groups``.
+        decisions: In the order of the inputs.
+        rule: The positive class and its threshold; None where the most probable class counts.
+        notes: How the answers were made.
+        unreadable: Items that could not be used, and why.
+    """
+
+    title: str
+    items: str
+    decisions: Sequence[Decision]
+    rule: tuple[str, float] | None
+    notes: Sequence[str]
+    unreadable: Sequence[tuple[str, str]]
+
+
+def overview(found: Decided, most: int | None = None) -> Document:
+    """Verdict and decisions, all or the first ones."""
+    heading = "Probability" if found.rule is None else f"Probability of {found.rule[0]}"
+    columns = [found.items.removesuffix("s").capitalize(), "Decision", heading, "Warnings"]
+    table = Table("Decisions", columns, texts=(1,), intervals=False)
+    for one in found.decisions[:most]:
+        chance = Cell(f"{one.probability:.3f}", order=one.probability)
+        said = Cell(len(one.warnings)) if one.warnings else Cell("")
+        table.rows.append(Row(one.name, [Cell(", ".join(one.classes) or "none"), chance, said]))
+    if left := len(found.decisions) - len(table.rows):
+        table.notes.append(f"{left:,} more are in the csv file")
+    shown = section("prediction", "answers", table)
+    return Document(found.title, "", "", (), [] if shown is None else [shown], _verdict(found))
+
+
+def _verdict(found: Decided) -> Verdict:
+    """How many were decided for each class, by which rule, and what should not be trusted."""
+    total, items = len(found.decisions), found.items
+    counts = Counter(name for one in found.decisions for name in one.classes)
+    if found.rule is not None:
+        positive, threshold = found.rule
+        word = f"{counts[positive]:,} of {total:,} above the threshold"
+        said = f"{positive} is decided for {items} above a probability of {threshold:.3g}."
+    else:
+        word = f"{total:,} {items} answered"
+        each = [f"{name} {count:,}" for name, count in counts.most_common(_MOST_CLASSES)]
+        rest = len(counts) - len(each)
+        said = ", ".join([*each, *([f"{rest} other classes"] if rest else [])]) + "."
+    more = []
+    if warned := sum(bool(one.warnings) for one in found.decisions):
+        more.append(sentence("unusual_items", count=warned, total=total, items=items))
+    if found.unreadable:
+        name, reason = found.unreadable[0]
+        count = len(found.unreadable)
+        more.append(sentence("unreadable_items", count=count, name=name, reason=reason))
+    return Verdict(word, said, "open", more)
+
+
+def prediction_page(found: Decided, pictures: Sequence[tuple[str, bool]]) -> Document:
+    """The page of heat maps.
 
     Args:
-        title: What answered.
-        class_names: In the order of the run.
-        task: Kind of labels.
-        answers: Of each item what it is called, the predicted class, its probability, warnings.
+        found: The answers.
         pictures: PNG files in base64 of the first items, and whether the heat map of each is zero
             everywhere.
-        notes: What readers should know.
-        unreadable: How many items could not be used.
     """
-    subtitle = f"{len(answers):,} new items, {len(class_names)} classes"
-    warned = sum(bool(said) for *_, said in answers)
-    banners = []
-    if warned:
-        text = sentence("unusual_items", count=warned, total=len(answers))
-        banners.append(Banner("warning", text))
-    found = Part("answers", "Answers", "Answers")
-    found.add(_counts(class_names, answers) if task != "multi-label" else None)
-    said = [*notes]
-    if unreadable:
-        said.append(sentence("unreadable_items", count=unreadable))
-    found.add(Bullets(said, "notes"))
-    maps = Part("maps", "Where the network looked", "Heat maps")
-    maps.add(Paragraph(sentence("heat_maps")))
-    shown = [_picture(*one, *made) for one, made in zip(answers, pictures, strict=False)]
-    maps.add(Pictures(shown, large=True))
-    if len(pictures) < len(answers):
-        maps.add(Paragraph(sentence("more_maps", count=len(answers) - len(pictures)), "small"))
-    return Document(title, "Predictions", subtitle, banners, [found, maps])
+    shown = overview(found, _MOST_ROWS)
+    sections = assemble(
+        "prediction",
+        [
+            ("answers", lambda: shown.section("answers")),
+            ("maps", lambda: _maps(found, pictures)),
+            ("notes", lambda: section("prediction", "notes", Bullets(found.notes))),
+        ],
+    )
+    return replace(shown, kicker="medldr · predictions", sections=sections)
 
 
-def _counts(
-    class_names: Sequence[str], answers: Sequence[tuple[str, str, float, Sequence[str]]]
-) -> Table:
-    counts = Counter(predicted for _, predicted, _, _ in answers)
-    table = Table("Predicted classes", ["Class", "Items"], intervals=False)
-    table.rows.extend(Row(name, [Cell(counts[name])]) for name in class_names)
-    return table
+def _maps(found: Decided, pictures: Sequence[tuple[str, bool]]) -> Section | None:
+    drawn = [_picture(*pair) for pair in zip(found.decisions, pictures, strict=False)]
+    left = len(found.decisions) - len(pictures)
+    more = Paragraph(sentence("more_maps", count=left) if left > 0 else "", "small")
+    return section("prediction", "maps", Pictures(drawn, large=True), more)
 
 
-def _picture(
-    name: str, predicted: str, probability: float, warnings: Sequence[str], png: str, blank: bool
-) -> Picture:
-    lines = [name, f"{predicted} ({100 * probability:.1f}%)", *warnings]
-    if blank:
-        lines.append(sentence("blank_map"))
-    return Picture(png, lines, f"Heat map of an item that was predicted as {predicted}")
+def _picture(one: Decision, made: tuple[str, bool]) -> Picture:
+    png, blank = made
+    said = ", ".join(one.classes) or "none"
+    lines = [f"{one.name}: {said}", *one.warnings, *([sentence("blank_map")] if blank else [])]
+    return Picture(png, lines, f"Heat map of an item that was decided as {said}")

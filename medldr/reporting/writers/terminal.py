@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
@@ -18,6 +19,8 @@ _NAMES = 22
 """Widest column of row headings in a table that has to be cut; longer ones fold."""
 _HEAD = 14
 """Widest heading that makes a column wider; longer ones fold."""
+_FEWEST = 3
+"""Rows that a table keeps, however few lines there are."""
 _FOLDED = 14
 """Narrowest column of row headings in which a longer one folds."""
 _STYLES = {"best": "bold", "second": "underline"}
@@ -31,9 +34,39 @@ def console() -> Console:
     return Console(highlight=False, width=min(out.width, 110) if out.is_terminal else WIDTH)
 
 
-def print_document(document: Document, out: Console) -> None:
-    """Print a document; figures and folded texts are left to the page."""
+def print_document(document: Document, out: Console, *, lines: int | None = None) -> None:
+    """Print a document; figures and folded texts are left to the page.
+
+    Args:
+        document: What to print.
+        out: Where.
+        lines: How many lines it may take, else the last rows of its longest table go; None: any.
+    """
+    if lines is not None:
+        document = _fitting(document, out, lines)
     out.print(terminal_document(document, out.width))
+
+
+def _fitting(document: Document, out: Console, lines: int) -> Document:
+    """A document without the last rows of its longest table, which then says how many they were."""
+    tables = [table for section in document.sections for table in section.tables]
+    if not tables:
+        return document
+    longest = max(tables, key=lambda table: len(table.rows))
+    count = len(longest.rows)
+
+    def cut(left: int) -> Document:
+        notes = [*longest.notes, *([f"and {count - left:,} more rows"] if left < count else [])]
+        shorter = replace(longest, rows=longest.rows[:left], notes=notes)
+        sections = [
+            replace(part, blocks=[shorter if block is longest else block for block in part.blocks])
+            for part in document.sections
+        ]
+        return replace(document, sections=sections)
+
+    most = cut(min(count, lines))  # thousands of rows take long to render
+    surplus = len(out.render_lines(terminal_document(most, out.width))) - lines
+    return most if surplus <= 0 else cut(max(_FEWEST, min(count, lines) - surplus))
 
 
 def terminal_document(document: Document, width: int = WIDTH) -> Group:
@@ -43,7 +76,8 @@ def terminal_document(document: Document, width: int = WIDTH) -> Group:
         document: What to print.
         width: Characters of a line.
     """
-    parts: list[RenderableType] = [Text(document.title, style="bold")] if document.title else []
+    title = ": ".join(filter(None, (document.title, document.subtitle)))
+    parts: list[RenderableType] = [Text(title, style="bold")] if title else []
     if (found := document.verdict) is not None:
         parts.append(
             Text.assemble((f"{found.word.capitalize()}.", _TONES[found.tone]), f" {found.text}")

@@ -6,8 +6,10 @@ import pytest
 from rich.console import Console
 
 from medldr.reporting import SweepReport, print_sweep
+from medldr.reporting.document import Document, Section, Verdict
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
-from medldr.reporting.writers.terminal import terminal_document
+from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.writers.terminal import print_document, terminal_document
 
 
 def printed(page, width=80, *, styled=True):
@@ -80,3 +82,16 @@ def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
     assert "planned" not in alone
     assert ("bold: best, or not clearly worse" in many) is styled
     assert ("no best is marked: fewer than 3 seeds make no test" in alone) is styled
+
+
+def test_the_longest_table_is_cut_to_the_lines_there_are():
+    rows = [Row(f"item {n}", [Cell(n)]) for n in range(5000)]
+    section = Section("s", "", "", [Table("Decisions", ["Item", "n"], rows, intervals=False)])
+    out = Console(width=80, file=io.StringIO())
+    verdict = Verdict("look first", "One thing.")
+    print_document(Document("a run", "", sections=[section], verdict=verdict), out, lines=12)
+    printed = out.file.getvalue().splitlines()
+    assert len(printed) == 12
+    assert printed[1] == "Look first. One thing."
+    assert printed[-2].split() == ["item", "5", "5"]
+    assert printed[-1] == "and 4,994 more rows"
