@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from medldr.folders.evaluation_record import Number
 
-Mark = Literal["best", "second", "lowest"]
+Mark = Literal["best", "second"]
 TESTED: Final = 3
 """Fewer seeds of a method make no test: their spread, where unequal, is known too poorly."""
 
@@ -117,7 +117,7 @@ class Estimate:
         noise: Of a calibration error: what it would be without miscalibration, on average and at
             most in 95% of samples; None for other numbers.
         p: Of a difference: two-sided, of zero; None where undefined, and below `TESTED` seeds.
-        marks: ``best`` (may be several) and ``second`` of a column, ``lowest`` of a row.
+        marks: ``best`` (may be several) and ``second`` of a column.
     """
 
     mean: float | None = None

@@ -9,7 +9,7 @@ from medldr.reporting.document import Document
 from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.comparison import parts
-from medldr.reporting.sections.published.fixed_split import comparison_published
+from medldr.reporting.sections.published import comparison_published
 from medldr.reporting.sections.rows import count
 
 DEMONSTRATION = "A demonstration of the tool, not evidence for the method."

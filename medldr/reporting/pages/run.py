@@ -12,7 +12,7 @@ from medldr.reporting.document import Document, Drawing, Figures, Paragraph, Sec
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline
-from medldr.reporting.sections.published.held_out import run_published
+from medldr.reporting.sections.published import run_published
 from medldr.reporting.sections.run import about, tables
 from medldr.reporting.sections.run.clinical import clinical
 from medldr.reporting.sections.run.drawn import (

@@ -15,8 +15,7 @@ from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
-from medldr.reporting.sections.published.fixed_split import sweep_published
-from medldr.reporting.sections.published.held_out import held_out_published
+from medldr.reporting.sections.published import held_out_published, sweep_published
 from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep import details, sets

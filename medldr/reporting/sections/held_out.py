@@ -14,14 +14,12 @@ from medldr.reporting.results.held_out import (
     HeldOut,
     held_chance,
     held_size,
-    mean_chance,
     mean_over_domains,
-    row_scores,
     seeds_over_sets,
 )
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import count, grouped, method_row
-from medldr.reporting.table import Row, Table
+from medldr.reporting.table import Table
 from medldr.reporting.wording import TARGETS
 
 
@@ -57,7 +55,8 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
             table.notes += [] if unrelated in table.notes else [unrelated]
         cells = [table.number(metric, mean) for mean in (*means, average_of_sets)]
         table.rows.append(method_row(row, cells, control=row in controls))
-    levels = [mean_chance(found, target) for found in sets]
+    each = [[held_chance(f, domain, target) for domain in f.domains] for f in sets]
+    levels = [mean_of_levels(of_set) for of_set in each]
     _add_chance(table, metric, [*levels, mean_of_levels(levels)])
     table.alone += [*(f"{f.dataset}: {s}" for f in sets for s in sizes_of(f, target))]
     table.alone += held_words(sets)
@@ -77,17 +76,21 @@ def held_out_table(found: HeldOut, target: str, metric: str = "accuracy") -> Tab
     """
     several = len(found.domains) + len(found.never)
     mean = f"Mean of {len(found.domains)} of {several}" if found.never else "Mean"
-    columns = ["Method", *found.domains, mean, "Seen", "Seen − unseen"]
     caption = f"{found.dataset}: {metric_facts(metric).heading}, {TARGETS[target]}"
-    table = Table(caption, columns, intervals=False)
-    table.rows += [_row(table, found, row, target, metric) for row in found.rows]
+    table = Table(caption, ["Method", *found.domains, mean], intervals=False)
+    for row in found.rows:
+        total = mean_over_domains(found, row, target, metric)
+        each = [found.on_domain(row, domain, target, metric) for domain in found.domains]
+        cells = [table.number(metric, estimate) for estimate in (*each, total)]
+        mark = "" if total is not None else table.sign(sentence("no_mean", target=target))
+        table.rows.append(method_row(row, cells, control=row in found.controls, mark=mark))
     if found.never:
         table.notes.append(
             f"No run held out {', '.join(found.never)}, so the mean is not over the whole data set."
         )
     table.notes += [*sizes_of(found, target), *protocol_notes(found)]
     levels = [held_chance(found, domain, target) for domain in found.domains]
-    _add_chance(table, metric, [*levels, mean_of_levels(levels), None, None])
+    _add_chance(table, metric, [*levels, mean_of_levels(levels)])
     table.alone += held_words([found])
     return table
 
@@ -123,22 +126,3 @@ def protocol_notes(found: HeldOut) -> list[str]:
     rows = grouped((files.protocol or "none", row) for row, files in done if files is not None)
     each = "; ".join(f"{protocol}: {', '.join(names)}" for protocol, names in rows.items())
     return [sentence("table_protocols", each=each)] if len(rows) > 1 else []
-
-
-def _row(table: Table, found: HeldOut, row: str, target: str, metric: str) -> Row:
-    scores = row_scores(found, row, target, metric)
-    estimates = (*scores.by_domain, scores.mean, scores.seen)
-    cells = [table.number(metric, estimate) for estimate in estimates]
-    cells.append(table.number(metric, scores.lost, signed=True))
-    mark = _mark(table, found, row, target, metric)
-    return method_row(row, cells, control=row in found.controls, mark=mark)
-
-
-def _mark(table: Table, found: HeldOut, row: str, target: str, metric: str) -> str:
-    """The sign of a footnote on what a row lacks."""
-    lost = found.missing(row)
-    if lost:
-        runs = "; ".join(f"{run.domain}, seed {run.seed} ({run.state})" for run in lost)
-        return table.sign(f"No mean because these runs have no result: {runs}.")
-    old = target != "target_all" and found.unscored(row, target, metric)
-    return table.sign(sentence("no_domain_result")) if old else ""

@@ -57,7 +57,6 @@ def printed(cell: Cell) -> Printed:
     known = metric_facts("") if cell.metric is None else cell.metric
     spread = "" if held.sd is None else known.show(held.sd)
     error = f"SE {known.show(held.se)}" if held.se is not None and held.low is not None else ""
-    ranks = [mark for mark in held.marks if mark != "lowest"]
     return Printed(
         text=known.show_difference(held.mean) if cell.signed else known.show(held.mean),
         detail=cell.detail or _below(held, known, signed=cell.signed),
@@ -66,14 +65,12 @@ def printed(cell: Cell) -> Printed:
         value=held.mean,
         spread=spread,
         count=held.count,
-        style=cell.style or "".join(ranks),
+        style=cell.style or "".join(held.marks),
         unit="%" if known.percent else "",
     )
 
 
 def _below(held: Estimate, known: Metric, *, signed: bool) -> str:
-    if "lowest" in held.marks:
-        return "lowest"
     if held.noise is not None:
         return noise(held.noise, known)
     if held.low is None and held.se is not None:

@@ -171,8 +171,6 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
     lines = [number.text + (f" ±{number.spread}" if number.spread else "")]
     if held.n is not None and held.planned and held.n < held.planned:
         lines[0] += f" ({held.n}/{held.planned})"
-    if "lowest" in held.marks:
-        lines[0] += " ↓"
     if intervals:
         between, known = " to " if cell.signed else "–", cell.metric or metric_facts("")
         lines += [interval(held, known, signed=cell.signed, between=between), cell.extra]

@@ -10,7 +10,7 @@ from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.published.match import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
-from medldr.reporting.sections.published.fixed_split import sweep_published
+from medldr.reporting.sections.published import sweep_published
 
 NAMES = ("normal", "tumor")
 PUBLISHED = {
@@ -60,15 +60,15 @@ def test_the_page_names_the_augmentation_and_calls_only_equal_ones_the_same(
 ):
     found = read(write_report(run_folder(**camelyon(augmentation))))
     assert f"Augmentation{words}" in found.text.replace("Augmentation ", "Augmentation")
-    rows = found.table("Method", "Protocol", "Augmentation", "Same protocol")
-    assert rows[0][:3] == ["This run", FISH, augmentation]
+    rows = found.table("Method", "Protocol")
+    assert rows[0][:2] == ["This run", f"{FISH} augmentation: {augmentation}"]
     for row in rows[1:]:
-        equal = row[1].startswith(FISH) and row[2] == augmentation
-        assert row[3] == ("yes" if equal else "no"), row
-    told = {row[0]: row[4] for row in rows if row[3] == "yes"}
+        equal = row[1].startswith(FISH) and f"augmentation: {augmentation};" in row[1]
+        assert ("same protocol" in row[1]) == equal, row
+    told = {row[0]: row[2] for row in rows if "same protocol" in row[1]}
     assert same.items() <= told.items()
     assert bool(told) == (augmentation != "generic")
-    (generic,) = [row for row in rows[1:] if row[2] == "generic"]
+    (generic,) = [row for row in rows[1:] if "augmentation: generic" in row[1]]
     assert generic[0].startswith("ERM, DenseNet-121 (WILDS 2.0 paper)")
 
 
@@ -134,9 +134,9 @@ def test_a_changed_jitter_is_never_the_same_protocol(run_folder, read):
     made = camelyon("targeted")
     made["config"]["transform"] |= {"sigma": 0.2}
     found = read(write_report(run_folder(**made)))
-    rows = found.table("Method", "Protocol", "Augmentation", "Same protocol")
-    assert rows[0][:3] == ["This run", FISH, "targeted+modified"]
-    assert {row[3] for row in rows[1:]} == {"no"}
+    rows = found.table("Method", "Protocol")
+    assert rows[0][:2] == ["This run", f"{FISH} augmentation: targeted+modified"]
+    assert not any("same protocol" in row[1] for row in rows)
     assert "settings differ from the published ones" in found.text
 
 
@@ -148,9 +148,9 @@ def test_a_changed_jitter_stands_beside_the_published_number_as_modified(sweep):
     assert (found.entry.value, found.ours.augmentation) == (0.843, "targeted+modified")
     assert not found.same
     (table,) = sweep_published(study, columns(study))
-    assert table.rows[0].cells[1].extra == "modified by us"
-    ((_, note),) = table.footnotes
-    assert "Augmentation: targeted; ours: targeted+modified." in note
+    ours, theirs = (row.cells[0].extra for row in table.rows)
+    assert ours == "augmentation: targeted+modified"
+    assert theirs == "augmentation: targeted; modified by us"
 
 
 def first_grid(page):

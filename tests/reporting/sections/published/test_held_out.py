@@ -6,7 +6,7 @@ import pytest
 
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.held_out import held_out_sets
-from medldr.reporting.sections.published.held_out import held_out_published
+from medldr.reporting.sections.published import held_out_published
 from medldr.reporting.writers.cells import printed
 
 EACH = [("art_painting",), ("cartoon",), ("photo",), ("sketch",)]
@@ -60,9 +60,8 @@ def test_several_data_sets_stand_beside_the_published_means_with_their_averages(
     assert average.content.mean == pytest.approx((0.863 + 0.780) / 2)
     first, *means = rows["ERM: SWAD paper"]
     assert (first.extra, first.style) == ("same except for their search", "")
-    assert dict(table.footnotes)[first.mark] == (
-        "SWAD paper searched (rate, dropout and decay); ours is a single setting."
-    )
+    said = "SWAD paper searched (rate, dropout and decay); ours is a single setting."
+    assert said in [dict(table.footnotes)[sign] for sign in first.mark.split(",")]
     assert any("mean of the printed means" in note for note in table.notes)
 
 

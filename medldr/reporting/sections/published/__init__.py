@@ -1,1 +1,0 @@
-"""Tables of our numbers next to those that others have published."""
