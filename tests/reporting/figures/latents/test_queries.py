@@ -56,5 +56,5 @@ def test_markers_are_those_of_the_paper():
 def test_the_caption_says_what_was_changed_and_left_out():
     low = replace(found(), perplexity=(3.5, 30.0), left_out=4)
     caption = queries_figure("LatentDR", low, 1).caption
-    assert "perplexity 3.5 and 30, lowered from 30 for few images" in caption
+    assert "perplexity 3.5 and 30;" in caption
     assert "4 training images are left out, because their latents are not finite." in caption
