@@ -25,7 +25,7 @@ import threadpoolctl
 from rich.console import Console
 from rich.table import Table
 
-from medldr.evaluation.representation.nearest import nearest
+from medldr.evaluation.representation.neighbourhoods import nearest
 from medldr.evaluation.representation.sphere import alignment, uniformity
 
 NEIGHBOURS = 10

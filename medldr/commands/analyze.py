@@ -32,7 +32,7 @@ def analyze(
     the run folder (evaluation.latents=true keeps them) or made again from its images.
     """
     from medldr.analysis.analyze import analyze as analyse
-    from medldr.evaluation.representation.options import Options
+    from medldr.evaluation.representation.frame import Options
     from medldr.reporting.pages.analysis import on_terminal
     from medldr.reporting.writers.terminal import console as terminal_console
     from medldr.reporting.writers.terminal import print_document

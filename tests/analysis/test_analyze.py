@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from medldr.analysis import analyze as module
-from medldr.analysis.files import write_made
+from medldr.analysis.analyze import write_made
 from medldr.analysis.plan import plan
 from medldr.analysis.runs import RunReader
 from medldr.errors import InputError
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.sphere import alignment
 from medldr.folders.latents_record import View
 from medldr.reporting.document import Document

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from medldr.analysis.headings import unique_headings
+from medldr.analysis.plan import unique_headings
 from medldr.analysis.runs import RunReader
 from medldr.config import load_config
 from medldr.errors import InputError

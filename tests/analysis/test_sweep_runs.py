@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from medldr.analysis.sweep_runs import MOST_ROWS, runs_of_sweep
+from medldr.analysis.plan import MOST_ROWS, runs_of_sweep
 from medldr.errors import InputError
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
 

@@ -192,7 +192,7 @@ def three_steps(name):
 def analysed(folders, out, **settings):
     """`medldr analyze` of run folders, with settings that make it quick: page and csv files."""
     from medldr.analysis.analyze import analyze
-    from medldr.evaluation.representation.options import Options
+    from medldr.evaluation.representation.frame import Options
 
     with figures_left_empty():
         written = analyze(folders, out, Options(**settings))

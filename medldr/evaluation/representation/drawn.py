@@ -17,7 +17,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.inference import Scores, inferred, of_difference
 from medldr.evaluation.intervals.single_run import Sample, number
 from medldr.evaluation.metrics.sums import Array, Sums
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options
 from medldr.folders.evaluation_record import Number
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric

@@ -1,15 +1,46 @@
-"""One topic of an analysis as a frame: a line for each number, with columns that say what it is of.
+"""What an analysis is asked for, and one topic of it as a frame: a line for each number.
 
-The csv file of a topic is its frame, its table is a pivot of it, and its figure shows some of its
-lines. The number itself, with its interval, is in the column ``held``.
+Columns say what a number is of. The csv file of a topic is its frame, its table is a pivot of it,
+and its figure shows some of its lines. The number itself, with its interval, is in ``held``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from medldr.evaluation.intervals.estimate import Estimate
+
+ClassWeights = Literal["items", "pairs", "classes"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Settings of an analysis; the same for all its runs.
+
+    Attributes:
+        seed: Of everything that is drawn here; degraded and restored latents that a run has
+            stored were drawn before.
+        neighbours: Nearest neighbours that are looked at.
+        items: Most images of a run in whatever compares all pairs of images.
+        points: Most images of a run in a map.
+        draws: Bootstrap draws of groups (images where there are none) for each 95% interval.
+        queries: Images whose neighbours are shown as pictures.
+        batches: Random batches that a query of the first figure is inserted into.
+        class_weights: What a class counts for in alignment: its ``items``, its ``pairs``, or as
+            any of the ``classes``; the paper does not say.
+    """
+
+    seed: int = 0
+    neighbours: int = 10
+    items: int = 2_000
+    points: int = 800
+    draws: int = 1_000
+    queries: int = 6
+    batches: int = 32
+    class_weights: ClassWeights = "items"
+
 
 Line: TypeAlias = dict[str, Any]
 RECOVERED = "restored minus degraded"

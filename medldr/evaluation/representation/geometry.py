@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from medldr.evaluation.intervals.estimate import Estimate, Source, Variance, spread
 from medldr.evaluation.intervals.inference import inferred
-from medldr.evaluation.representation.frame import Line
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Line, Options
 from medldr.evaluation.representation.pair_scores import APART, PairScores
 from medldr.evaluation.representation.sphere import ALIGNMENT, UNIFORMITY
 from medldr.folders.latents_record import Latents

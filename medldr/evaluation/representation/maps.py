@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.frame import Line
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Line, Options
 from medldr.evaluation.representation.planes import (
     FEWEST,
     Plane,

@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from medldr.evaluation.representation.centres import centres
-from medldr.evaluation.representation.frame import Line
+from medldr.evaluation.representation.frame import Line, Options
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.maps import Maps
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
-from medldr.evaluation.representation.neighbours import neighbours
+from medldr.evaluation.representation.neighbours import neighbours, robustness
 from medldr.evaluation.representation.operators import operators
-from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pictures import PicturedNeighbours, pictured_neighbours
 from medldr.evaluation.representation.probed_images import not_trained_on
 from medldr.evaluation.representation.probes import Probes, probes
 from medldr.evaluation.representation.queries import Queries
-from medldr.evaluation.representation.robustness import robustness
 from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
 
 

@@ -19,8 +19,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.single_run import Sample
 from medldr.evaluation.metrics.sums import Array, ratio
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
-from medldr.evaluation.representation.frame import Line
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Line, Options
 from medldr.evaluation.representation.planes import finite
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric

@@ -16,8 +16,7 @@ from medldr.evaluation.metrics.counts import decisions
 from medldr.evaluation.metrics.items import Items
 from medldr.evaluation.metrics.sums import Array, Sums, ratio
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
-from medldr.evaluation.representation.frame import Line
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Line, Options
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metric import Metric
 from medldr.metrics import metric_facts

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +12,7 @@ from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.drawn import Drawn, sample_of, units_of
-from medldr.evaluation.representation.options import Options
-from medldr.evaluation.representation.pair_sums import (
-    PairSums,
-    pair_sums,
-    rest,
-    weighted,
-)
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.sphere import (
     ALIGNMENT,
     NO_DIRECTION,
@@ -31,6 +25,97 @@ from medldr.evaluation.representation.sphere import (
 )
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric
+
+
+class PairSums(NamedTuple):
+    """Of some images, in every draw.
+
+    Attributes:
+        total: ``(B,)`` sum over pairs.
+        pairs: ``(B,)`` number of pairs, each counted in both orders.
+        items: ``(B,)`` number of images.
+    """
+
+    total: Array
+    pairs: Array
+    items: Array
+
+    @property
+    def mean(self) -> Array:
+        """``(B,)``: mean over pairs; NaN in a draw without any."""
+        out: Array = np.divide(
+            self.total, self.pairs, out=np.full(len(self.pairs), np.nan), where=self.pairs > 0
+        )
+        return out
+
+
+def pair_sums(
+    between: Array, rows: NDArray[np.int64], unit: NDArray[np.int64], weights: Array
+) -> PairSums:
+    """Sums over all pairs of different rows, in every bootstrap draw of groups at once.
+
+    A draw has each group some number of times. Two images are a pair of the draw where they are of
+    different groups, as often as these meet, and where they are of the same copy of one group. Two
+    copies of a group make no pairs with each other: as copies of one image do, they would pretend
+    that images of different patients are as close as those of one.
+
+    Args:
+        between: ``(N, N)`` values of pairs, symmetric, 0 for a row with itself.
+        rows: ``(M,)`` which rows.
+        unit: ``(N,)`` number of each row's group.
+        weights: ``(G, B)`` how often each group is in each draw.
+
+    Example:
+        >>> between, alone = np.array([[0.0, 3.0], [3.0, 0.0]]), np.array([[1.0, 2.0], [1.0, 0.0]])
+        >>> found = pair_sums(between, np.arange(2), np.arange(2), alone)
+        >>> found.total.tolist(), found.pairs.tolist(), found.items.tolist()
+        ([6.0, 0.0], [2.0, 0.0], [2.0, 2.0])
+    """
+    rows = rows[np.argsort(unit[rows], kind="stable")]
+    found, start, size = np.unique(unit[rows], return_index=True, return_counts=True)
+    block = between[np.ix_(rows, rows)]
+    if len(found) < len(rows):
+        block = np.add.reduceat(np.add.reduceat(block, start, axis=0), start, axis=1)
+    own, drawn, n = np.diagonal(block), weights[found], size.astype(np.float64)
+    items, squares = n @ drawn, drawn**2
+    return PairSums(
+        total=np.einsum("gb,gb->b", drawn, block @ drawn) - own @ squares + own @ drawn,
+        pairs=items**2 - n**2 @ squares + (n * (n - 1)) @ drawn,
+        items=items,
+    )
+
+
+def rest(whole: PairSums, parts: Sequence[PairSums]) -> PairSums:
+    """Of the pairs between sets of images: those of all images without those within each set."""
+    return PairSums(
+        whole.total - sum(part.total for part in parts),
+        whole.pairs - sum(part.pairs for part in parts),
+        whole.items,
+    )
+
+
+def weighted(means: Sequence[Array], weights: Sequence[Array]) -> Array:
+    """Weighted means in every draw; NaN where all weights are 0.
+
+    Args:
+        means: ``(B,)`` each; NaN where the weight is 0.
+        weights: ``(B,)`` each.
+
+    Example:
+        >>> nothing = np.array([np.nan, np.nan])
+        >>> means, weights = [np.array([1.0, 2.0]), nothing], [np.array([3.0, 0.0]), np.zeros(2)]
+        >>> weighted(means, weights).tolist()
+        [1.0, nan]
+    """
+    if not means:
+        return np.full(1, np.nan)
+    known, weight = np.nan_to_num(np.array(means)), np.array(weights)
+    total = weight.sum(axis=0)
+    out: Array = np.divide(
+        (known * weight).sum(axis=0), total, out=np.full(len(total), np.nan), where=total > 0
+    )
+    return out
+
 
 Mask = NDArray[np.bool_]
 

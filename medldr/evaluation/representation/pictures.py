@@ -10,9 +10,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.evaluation.representation.nearest import nearest
-from medldr.evaluation.representation.neighbourhoods import searchable
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options
+from medldr.evaluation.representation.neighbourhoods import nearest, searchable
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 
 TOP: Final = 2

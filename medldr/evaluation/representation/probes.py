@@ -13,10 +13,13 @@ from medldr.evaluation.intervals.bootstrap import Units
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import class_counts
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
-from medldr.evaluation.representation.folds import folds_apart, predict_apart
-from medldr.evaluation.representation.frame import Line, where
-from medldr.evaluation.representation.options import Options
-from medldr.evaluation.representation.probed_images import in_order, sampled
+from medldr.evaluation.representation.frame import Line, Options, where
+from medldr.evaluation.representation.probed_images import (
+    folds_apart,
+    in_order,
+    predict_apart,
+    sampled,
+)
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metrics import metric_facts
 

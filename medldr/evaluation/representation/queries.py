@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.frame import Line
+from medldr.evaluation.representation.frame import Line, Options
 from medldr.evaluation.representation.moved import moved
-from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.planes import balanced_order, finite, no_map, t_sne
 from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
 

@@ -7,19 +7,16 @@ evenly.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.sums import Array
-from medldr.evaluation.representation.options import ClassWeights
+from medldr.evaluation.representation.frame import ClassWeights
 from medldr.metric import Metric
 
-How = Literal["exact", "chunked", "sampled"]
-"""``exact``: everything at once; ``chunked``: the same number with little memory; ``sampled``:
-random pairs, with a standard error."""
 CHUNK = 2_000_000
 """Maximum number of distances or coordinates held at once."""
 WIDTH = 2.0
@@ -75,13 +72,7 @@ def class_weights(
 
 
 def alignment(
-    z: NDArray[np.floating],
-    label: NDArray[np.int64],
-    *,
-    weighting: ClassWeights = "items",
-    how: How = "chunked",
-    pairs: int = 100_000,
-    seed: int = 0,
+    z: NDArray[np.floating], label: NDArray[np.int64], *, weighting: ClassWeights = "items"
 ) -> Estimate:
     """Mean squared distance of two images of the same class.
 
@@ -92,13 +83,9 @@ def alignment(
         z: ``(N, D)`` latents; scaled to length one here.
         label: ``(N,)`` class numbers.
         weighting: How classes are weighted.
-        how: How pairs are gone through.
-        pairs: Random pairs of ``sampled``.
-        seed: Of these.
 
     Returns:
-        Between 0 and 4, with its standard error where pairs are sampled; undefined if no class has
-        two images.
+        Between 0 and 4; undefined if no class has two images.
 
     Raises:
         ValueError: If a latent has no direction.
@@ -117,44 +104,26 @@ def alignment(
     weights = class_weights(n, n * (n - 1), weighting)
     if not weights.any():
         return Estimate(reason=NO_PAIR)
-    if how == "sampled":
-        rng = np.random.default_rng(seed)
-        drawn = rng.choice(len(n), pairs, p=weights / weights.sum())
-        order, start = np.argsort(place, kind="stable"), np.cumsum(n) - n
-        one, other = _two(rng, n[drawn])
-        squared = _distances(z, order[start[drawn] + one], order[start[drawn] + other])
-        return Estimate(float(squared.mean()), se=float(squared.std() / pairs**0.5))
     sums, spread = np.zeros((len(n), z.shape[1])), np.zeros(len(n))
-    for rows, unit in _blocks(z, how):
+    for rows, unit in _blocks(z):
         sums += (place[rows] == np.arange(len(n))[:, None]).astype(np.float64) @ unit
     centre = sums / n[:, None]
-    for rows, unit in _blocks(z, how):  # from the centres: no digits cancel in tight classes
+    for rows, unit in _blocks(z):  # from the centres: no digits cancel in tight classes
         squared = ((unit - centre[place[rows]]) ** 2).sum(axis=1)
         spread += np.bincount(place[rows], squared, minlength=len(n))
     # The mean of |a - b|^2 over pairs is twice the mean of |a - centre|^2, with n - 1 for n.
     return Estimate(float(np.average(2 * spread / np.maximum(n - 1, 1), weights=weights)))
 
 
-def uniformity(
-    z: NDArray[np.floating],
-    t: float = WIDTH,
-    *,
-    how: How = "chunked",
-    pairs: int = 100_000,
-    seed: int = 0,
-) -> Estimate:
+def uniformity(z: NDArray[np.floating], t: float = WIDTH) -> Estimate:
     """Log of the mean of ``exp(-t |a - b|^2)`` over all pairs of different images.
 
     Args:
         z: ``(N, D)`` latents; scaled to length one here.
         t: Width; the paper's value is 2.
-        how: How pairs are gone through.
-        pairs: Random pairs of ``sampled``.
-        seed: Of these.
 
     Returns:
-        Between ``-4 t`` and 0, with its standard error where pairs are sampled; undefined for
-        fewer than two images.
+        Between ``-4 t`` and 0; undefined for fewer than two images.
 
     Raises:
         ValueError: If a latent has no direction.
@@ -171,14 +140,8 @@ def uniformity(
     n = len(z)
     if n < 2:
         return Estimate(reason=TOO_FEW)
-    if how == "sampled":
-        rng = np.random.default_rng(seed)
-        near = np.exp(-t * _distances(z, *_two(rng, np.full(pairs, n))))
-        mean = float(near.mean())
-        # The delta method: an error of the mean is, in its log, relative to the mean.
-        return Estimate(float(np.log(mean)), se=float(near.std()) / mean / pairs**0.5)
     unit = unit_length(z)
-    step = n if how == "exact" else max(1, CHUNK // n)
+    step = max(1, CHUNK // n)
     total = 0.0
     for start in range(0, n, step):
         block = closeness(unit[start : start + step], unit[start:], t)
@@ -207,27 +170,8 @@ def closeness(rows: Array, unit: Array, t: float = WIDTH) -> Array:
     return block
 
 
-def _blocks(z: NDArray[np.floating], how: How) -> Iterator[tuple[slice, Array]]:
+def _blocks(z: NDArray[np.floating]) -> Iterator[tuple[slice, Array]]:
     """Rows, and their latents of length one."""
-    step = len(z) if how == "exact" else max(1, CHUNK // z.shape[1])
+    step = max(1, CHUNK // z.shape[1])
     for start in range(0, len(z), step):
         yield slice(start, start + step), unit_length(z[start : start + step])
-
-
-def _two(
-    rng: np.random.Generator, n: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Two different numbers below each of ``n``."""
-    one = rng.integers(n)
-    return one, (one + 1 + rng.integers(n - 1)) % n
-
-
-def _distances(z: NDArray[np.floating], one: NDArray[np.int64], other: NDArray[np.int64]) -> Array:
-    """Squared distances of pairs of rows, at length one."""
-    step = max(1, CHUNK // z.shape[1])
-    return np.concatenate(
-        [
-            ((unit_length(z[one[s : s + step]]) - unit_length(z[other[s : s + step]])) ** 2).sum(1)
-            for s in range(0, len(one), step)
-        ]
-    )

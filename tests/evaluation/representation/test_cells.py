@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from medldr.evaluation.representation.cells import class_sums
+from medldr.evaluation.representation.centres import class_sums
 
 
 def by_hand(z, domain, group, copies, domains):

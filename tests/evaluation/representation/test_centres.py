@@ -9,8 +9,7 @@ from scipy.stats import t
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation.centres import NEAREST, OF_SEEN, OVERALL, PAIR, centres
-from medldr.evaluation.representation.frame import number, where
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options, number, where
 from medldr.folders.latents_record import View
 
 OPTIONS = Options(draws=100)

@@ -8,9 +8,8 @@ import pytest
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation import drawn, pair_scores, sphere
-from medldr.evaluation.representation.frame import number, where
+from medldr.evaluation.representation.frame import Options, number, where
 from medldr.evaluation.representation.geometry import geometry, mean_of, mean_over_seeds
-from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.pair_scores import PairScores
 from medldr.evaluation.representation.sphere import alignment, uniformity
 from medldr.folders.latents_record import View

@@ -8,8 +8,8 @@ import pytest
 from sklearn.manifold import TSNE, trustworthiness
 
 from medldr.evaluation.representation import planes
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.maps import maps
-from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
 

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation import planes
-from medldr.evaluation.representation.frame import number, where
+from medldr.evaluation.representation.frame import Options, number, where
 from medldr.evaluation.representation.geometry import geometry
 from medldr.evaluation.representation.maps import maps
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
 from medldr.evaluation.representation.operators import operators
-from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.sphere import alignment, uniformity
 
 OPTIONS = Options(draws=20, neighbours=3)

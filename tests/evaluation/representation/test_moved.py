@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.moved import ALONE, FEW, ONE_DOMAIN, SAME, SEVERAL, moved
-from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from medldr.evaluation.representation import nearest as module
-from medldr.evaluation.representation.nearest import nearest
+from medldr.evaluation.representation import neighbourhoods as module
+from medldr.evaluation.representation.neighbourhoods import nearest
 
 
 def by_hand(queries, gallery, k, owner, owners):

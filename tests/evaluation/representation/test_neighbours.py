@@ -7,7 +7,7 @@ import pytest
 from sklearn.neighbors import NearestNeighbors
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
-from medldr.evaluation.representation.frame import RECOVERED, number, where
+from medldr.evaluation.representation.frame import RECOVERED, Options, number, where
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
 from medldr.evaluation.representation.neighbours import (
     ALIKE,
@@ -19,7 +19,6 @@ from medldr.evaluation.representation.neighbours import (
     UNLIKE,
     neighbours,
 )
-from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
 OPTIONS = Options(neighbours=5, draws=200)

@@ -8,7 +8,7 @@ from scipy.special import softmax
 from scipy.stats import entropy
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, recall_score
 
-from medldr.evaluation.representation.frame import number, where
+from medldr.evaluation.representation.frame import Options, number, where
 from medldr.evaluation.representation.operators import (
     NO_CLASS,
     NOT_FINITE,
@@ -16,7 +16,6 @@ from medldr.evaluation.representation.operators import (
     TWO_CLASSIFIERS,
     operators,
 )
-from medldr.evaluation.representation.options import Options
 from medldr.folders.latents_record import View
 
 FAST = Options(draws=200)

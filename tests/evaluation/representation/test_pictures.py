@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from medldr.evaluation.representation.nearest import nearest
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options
+from medldr.evaluation.representation.neighbourhoods import nearest
 from medldr.evaluation.representation.pictures import pictured_neighbours
 from medldr.folders.latents_record import View
 

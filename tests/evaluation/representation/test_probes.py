@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from medldr.evaluation.representation import probes as module
-from medldr.evaluation.representation.frame import number, where
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options, number, where
 from medldr.evaluation.representation.probed_images import in_order, not_trained_on, sampled
 from medldr.evaluation.representation.probes import LABELS, from_labels, probes
 from medldr.folders.latents_record import View
@@ -223,7 +222,7 @@ def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
 
 
 def test_fits_that_do_not_converge_are_counted(synthetic_latents, monkeypatch):
-    monkeypatch.setattr("medldr.evaluation.representation.folds.MOST_STEPS", 1)
+    monkeypatch.setattr("medldr.evaluation.representation.probed_images.MOST_STEPS", 1)
     found = probes(synthetic_latents(n=120, views=False), FAST)
     assert found.notes[0].startswith("5 fits for the class did not converge")
 

@@ -8,7 +8,7 @@ import pytest
 
 from medldr.evaluation.representation import planes
 from medldr.evaluation.representation import queries as module
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.queries import (
     Inserted,
     chosen_class,

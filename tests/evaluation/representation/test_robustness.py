@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
-from medldr.evaluation.representation.frame import RECOVERED, number, where
+from medldr.evaluation.representation.frame import RECOVERED, Options, number, where
 from medldr.evaluation.representation.neighbourhoods import neighbourhoods
-from medldr.evaluation.representation.options import Options
-from medldr.evaluation.representation.robustness import robustness
+from medldr.evaluation.representation.neighbours import robustness
 
 OPTIONS = Options(neighbours=6, draws=200)
 

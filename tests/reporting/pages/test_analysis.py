@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation import planes
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.maps import maps
 from medldr.evaluation.representation.measured import measure
-from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.queries import queries
 from medldr.reporting.pages.analysis import Analysis, RunFacts, analysis_page, on_terminal
 from medldr.reporting.writers.html import html_page

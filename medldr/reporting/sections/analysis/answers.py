@@ -15,10 +15,9 @@ from medldr.evaluation.representation.frame import RECOVERED, number, where
 from medldr.evaluation.representation.geometry import ALL, MEASURES
 from medldr.evaluation.representation.measured import Measured
 from medldr.evaluation.representation.moved import PER_NEAREST
-from medldr.evaluation.representation.neighbours import ALIKE, SHARES
+from medldr.evaluation.representation.neighbours import ALIKE, ROBUSTNESS, SHARES
 from medldr.evaluation.representation.operators import BALANCED
 from medldr.evaluation.representation.probes import CLASS, DOMAIN, LABELS, METRIC
-from medldr.evaluation.representation.robustness import ROBUSTNESS
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
 from medldr.reporting.document import Verdict
 from medldr.reporting.sections.analysis.frames import (

@@ -14,9 +14,9 @@ from medldr.evaluation.representation.geometry import ALL, MEASURES, TEST
 from medldr.evaluation.representation.maps import Maps
 from medldr.evaluation.representation.measured import Measured
 from medldr.evaluation.representation.moved import METRICS as MOVED
+from medldr.evaluation.representation.neighbours import ROBUSTNESS
 from medldr.evaluation.representation.operators import BALANCED
 from medldr.evaluation.representation.probes import CLASS, DOMAIN, METRIC
-from medldr.evaluation.representation.robustness import ROBUSTNESS
 from medldr.reporting.document import Bullets, Drawing, Figures, Section
 from medldr.reporting.figures.latents.centres import centres_figure
 from medldr.reporting.figures.latents.dots import AT_RANDOM, GUESSING, Panel, dots_figure

@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from medldr.errors import InputError
-from medldr.evaluation.representation.options import Options
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.pictures import (
     PicturedNeighbours,
     Retrieved,

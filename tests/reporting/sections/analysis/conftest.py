@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.maps import Maps, maps
 from medldr.evaluation.representation.measured import Measured, measure
-from medldr.evaluation.representation.options import Options
 from medldr.evaluation.representation.probes import Probes
 from medldr.evaluation.representation.queries import queries
 

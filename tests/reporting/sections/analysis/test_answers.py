@@ -156,7 +156,7 @@ def test_many_runs_are_left_to_the_tables(given):
 
 
 def test_domains_are_told_against_the_reference(given, synthetic_latents):
-    from medldr.evaluation.representation.options import Options
+    from medldr.evaluation.representation.frame import Options
     from medldr.evaluation.representation.probes import probes
 
     one, two = (
