@@ -32,21 +32,23 @@ KINDS: Final = (".csv", ".svg", ".pdf")
 
 
 @dataclass(frozen=True)
-class Made:
-    """What was written.
+class Written:
+    """What an analysis wrote.
 
     Attributes:
+        document: What its page says.
         page: `analysis.html`.
         figures: The files of figures, svg and pdf.
         tables: The csv files.
     """
 
+    document: Document
     page: Path
     figures: tuple[Path, ...]
     tables: tuple[Path, ...]
 
 
-def write_made(out: Path, document: Document, lines: Mapping[str, Lines]) -> Made:
+def write_made(out: Path, document: Document, lines: Mapping[str, Lines]) -> Written:
     """Write a page with its csv files and figures, in place of those of an earlier analysis.
 
     Args:
@@ -69,7 +71,7 @@ def write_made(out: Path, document: Document, lines: Mapping[str, Lines]) -> Mad
     write_json(out / LIST, written)
     page = out / "analysis.html"
     write_text(page, html_page(document))
-    return Made(page, tuple(figures), tuple(tables))
+    return Written(document, page, tuple(figures), tuple(tables))
 
 
 def _remove_earlier(out: Path) -> None:
@@ -84,17 +86,6 @@ def _remove_earlier(out: Path) -> None:
 
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Written(Made):
-    """What an analysis wrote, and what it says.
-
-    Attributes:
-        document: The page.
-    """
-
-    document: Document
 
 
 def analyze(
@@ -133,8 +124,7 @@ def analyze(
     )  # fmt: skip
     done("figures")
     document, lines = analysis_page(found)
-    made = write_made(Path(out), document, lines)
-    return Written(made.page, made.figures, made.tables, document)
+    return write_made(Path(out), document, lines)
 
 
 def _sentences(notes: Sequence[str]) -> list[str]:

@@ -7,18 +7,18 @@ always said. Only means over three seeds or more are said to be of methods; all 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.centres import DISTANCE, OVERALL
-from medldr.evaluation.representation.frame import RECOVERED, number, where
+from medldr.evaluation.representation.frame import RECOVERED, Line, number, where
 from medldr.evaluation.representation.geometry import ALL, MEASURES
 from medldr.evaluation.representation.measured import Measured
-from medldr.evaluation.representation.moved import PER_NEAREST
-from medldr.evaluation.representation.neighbours import ALIKE, ROBUSTNESS, SHARES
+from medldr.evaluation.representation.neighbours import ALIKE, ROBUSTNESS, SAME_CLASS, SHARES
 from medldr.evaluation.representation.operators import BALANCED
 from medldr.evaluation.representation.probes import CLASS, DOMAIN, LABELS, METRIC
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
+from medldr.metric import Metric
 from medldr.reporting.document import Verdict
 from medldr.reporting.sections.analysis.frames import (
     TWO_KINDS,
@@ -31,7 +31,6 @@ from medldr.reporting.sections.analysis.frames import (
 )
 from medldr.reporting.sections.analysis.topics import (
     QUERIES,
-    across,
     main_geometry,
     tested_images,
 )
@@ -140,6 +139,46 @@ def _in_words(differences: Mapping[str, Estimate]) -> str:
     )
 
 
+class Contrast(NamedTuple):
+    """A question about two kinds of latents of one run.
+
+    Attributes:
+        topic: Whose frame has the numbers.
+        lead: What is compared.
+        metric: What the numbers are.
+        one: The latents that the sentence is about.
+        other: Those they are compared with.
+        higher: Said where their number is clearly higher.
+        lower: Said where it is clearly lower.
+    """
+
+    topic: str
+    lead: str
+    metric: Metric
+    one: str
+    other: str
+    higher: str
+    lower: str
+
+
+CONTRASTS: Final = (
+    Contrast("operators", "balanced accuracy of its own classifier", BALANCED, DEGRADED, ORIGINAL,
+             "D does not confuse the classifier, which does better", "D confuses the classifier"),
+    Contrast("operators", "balanced accuracy of its own classifier", BALANCED, RESTORED, DEGRADED,
+             "R recovers the class", "R does not recover the class, which is told less well"),
+    Contrast("probes", "how well a linear probe tells the class", METRIC, DEGRADED, ORIGINAL,
+             "better", "less well"),
+    Contrast("probes", "how well a linear probe tells the class", METRIC, RESTORED, DEGRADED,
+             "better", "less well"),
+    Contrast("neighbours", "neighbours of the same class in another domain", SHARES[SAME_CLASS],
+             RESTORED, DEGRADED, "more", "fewer"),
+    Contrast("neighbours", "neighbours of the same class", SHARES[ALIKE], RESTORED, DEGRADED,
+             "more", "fewer"),
+    Contrast("robustness", "robustness index", ROBUSTNESS, RESTORED, DEGRADED, "higher", "lower"),
+)  # fmt: skip
+"""Whether D confuses and R recovers, as it is seen by each topic."""
+
+
 def answers(runs: Runs, alike: Sequence[Sequence[str]]) -> Iterator[str]:
     """One sentence for each question that the numbers of these runs answer.
 
@@ -149,8 +188,7 @@ def answers(runs: Runs, alike: Sequence[Sequence[str]]) -> Iterator[str]:
     """
     moving = [name for name, run in runs.items() if run.moves]
     for name in moving[:MOST_RUNS]:
-        for sentence in (_classifier, _separable, _neighbours, _robustness, _moved):
-            yield sentence(name, runs[name])
+        yield from (_contrasted(name, runs[name], each) for each in CONTRASTS)
     if len(moving) > MOST_RUNS:
         yield f"For {', '.join(moving[MOST_RUNS:])}, see the tables below."
     for names in alike:
@@ -159,81 +197,37 @@ def answers(runs: Runs, alike: Sequence[Sequence[str]]) -> Iterator[str]:
         yield _distances(held)
 
 
-def _classifier(name: str, run: Measured) -> str:
-    """What D and R do to the run's own classifier, on the images that count most."""
-    frame = run.frames["operators"]
-    lines = where(frame, split=frame[-1]["split"], metric=BALANCED.name, domain="")
-    shares = ", ".join(
-        f"{'undefined' if (one := line['held'].mean) is None else BALANCED.with_unit(one)} on "
-        f"{line['latents']} latents"
-        for line in where(lines, minus="")
-    )  # fmt: skip
-    where_ = split_name(lines[0]["split"]).lower()
-    text = f"{name}, {where_}{', unseen domains' * lines[0]['unseen']}: balanced accuracy of its "
-    text += f"own classifier is {shares}; guessing gives {BALANCED.with_unit(lines[0]['chance'])}"
-    confused = number(lines, latents=ORIGINAL, minus=DEGRADED)
-    recovered = number(lines, latents=RESTORED, minus=DEGRADED)
-    if confused is not None:
-        said = called(minus(confused), BALANCED, lower="D confuses the classifier",
-                      higher="D does not confuse it, which does better")  # fmt: skip
-        text += f". Degraded against original latents: {said}"
-    if recovered is not None:
-        said = called(recovered, BALANCED, higher="R recovers the class",
-                      lower="R does not recover the class, as it does worse")  # fmt: skip
-        text += f". Restored against degraded latents: {said}"
-    return f"{text}."
-
-
-def _separable(name: str, run: Measured) -> str:
-    """Whether a linear probe tells the class less well from degraded latents, and from restored."""
-    frame = where(run.probes.frame, target=CLASS)
-    pairs = ((ORIGINAL, "original"), (RESTORED, "restored"))
-    said = [
-        f"from {words} compared with degraded latents "
-        + called(one, METRIC, higher="better", lower="less well")
-        for view, words in pairs
-        if (one := number(frame, latents=view, minus=DEGRADED)) is not None
-    ]  # fmt: skip
-    return f"{name}, how well a linear probe tells the class: {'; '.join(said)}." if said else ""
-
-
-def _neighbours(name: str, run: Measured) -> str:
-    """Whether restored latents are nearer to their class than degraded ones."""
-    frame = run.frames["neighbours"]
-    share = across(frame)
-    frame = where(frame, latents=RECOVERED, neighbours=share)
-    parts = {line["queries"]: line["held"] for line in frame}
-    part = next((part for part in ("unseen", "other", "training") if part in parts), "")
-    if not part:
+def _contrasted(name: str, run: Measured, asked: Contrast) -> str:
+    frame, images = _main(run, asked)
+    difference = number(frame, latents=RECOVERED)
+    if difference is None:
+        difference = number(frame, latents=asked.one, minus=asked.other)
+    if difference is None and (turned := number(frame, latents=asked.other, minus=asked.one)):
+        difference = minus(turned)
+    if difference is None:
         return ""
-    kind = "the same class" + (" in another domain" if share != ALIKE else "")
-    said = called(parts[part], SHARES[share], higher="more", lower="fewer")
-    return (
-        f"{name}, {QUERIES[part].lower()}: neighbours of {kind} after restoration than after "
-        f"degradation: {said}."
-    )
+    both = {view: number(frame, latents=view, minus="") for view in (asked.one, asked.other)}
+    shown = (f"{asked.metric.with_unit(held.mean)} on {view}" for view, held in both.items()
+             if held is not None and held.mean is not None)  # fmt: skip
+    words = called(difference, asked.metric, higher=asked.higher, lower=asked.lower)
+    against = ", ".join(shown) or f"on {asked.one} against {asked.other}"
+    return f"{name}, {images}: {asked.lead} {against} latents: {words}."
 
 
-def _robustness(name: str, run: Measured) -> str:
-    """Whether restored latents follow the class more than degraded ones."""
-    change = number(run.frames["robustness"], queries=ALL, latents=RECOVERED)
-    if change is None:
-        return ""
-    said = called(change, ROBUSTNESS, higher="higher", lower="lower")
-    return f"{name}: robustness index after restoration, compared with degradation: {said}."
-
-
-def _moved(name: str, run: Measured) -> str:
-    """How far restored latents are from the originals."""
-    lines = where(run.frames["queries"], metric=PER_NEAREST.name)
-    said = " and ".join(f"{line['latents']} latents {shown_number(line['held'], PER_NEAREST)}"
-                        for line in lines)  # fmt: skip
-    return (
-        f"{name}: distance from the original latent, that of the nearest other image being 1: "
-        f"{said}."
-        if said
-        else ""
-    )
+def _main(run: Measured, asked: Contrast) -> tuple[list[Line], str]:
+    """The lines of a topic on the images that count most, and which these are."""
+    frame = [{"minus": "", **line} for line in run.frames[asked.topic]]
+    if asked.topic == "operators" and frame:
+        last = frame[-1]
+        images = f"{split_name(last['split']).lower()}{', unseen domains' * last['unseen']}"
+        return where(frame, split=last["split"], metric=BALANCED.name, domain=""), images
+    if asked.topic == "probes":
+        return where(frame, target=CLASS), "images that the probe was not fitted on"
+    if asked.topic == "neighbours":
+        frame = where(frame, neighbours=asked.metric.name)
+    parts = ("unseen", "other", "training") if asked.topic == "neighbours" else (ALL,)
+    part = next((part for part in parts if where(frame, queries=part)), "")
+    return where(frame, queries=part), QUERIES.get(part, "all images").lower()
 
 
 def _domains(runs: Runs) -> str:

@@ -14,8 +14,13 @@ from medldr.reporting.results.data_sets import data_sets
 from medldr.reporting.results.gains import gains, metric_of_domains
 from medldr.reporting.results.pooled import Compared, Pooled, pooled
 from medldr.reporting.results.training_cost import Cost, training_cost
-from medldr.reporting.sections.analysis.gains import SweepGains, gains_lines, gains_section
-from medldr.reporting.sections.analysis.pooled import pooled_lines, pooled_section
+from medldr.reporting.sections.analysis.gains import (
+    SweepGains,
+    gains_lines,
+    gains_section,
+    pooled_lines,
+    pooled_section,
+)
 from medldr.reporting.sections.analysis.training import (
     batch_lines,
     batch_section,

@@ -20,9 +20,8 @@ from medldr.evaluation.representation.probes import CLASS, DOMAIN, METRIC
 from medldr.reporting.document import Bullets, Drawing, Figures, Section
 from medldr.reporting.figures.latents.centres import centres_figure
 from medldr.reporting.figures.latents.dots import AT_RANDOM, GUESSING, Panel, dots_figure
-from medldr.reporting.figures.latents.maps import map_figures
+from medldr.reporting.figures.latents.maps import map_figures, queries_figure
 from medldr.reporting.figures.latents.pictures import neighbour_pictures
-from medldr.reporting.figures.latents.queries import queries_figure
 from medldr.reporting.prose import section
 from medldr.reporting.sections.analysis.frames import (
     Runs,
