@@ -136,7 +136,7 @@ def test_a_network_that_knows_the_images_is_said_to(synthetic_latents, measured)
 @pytest.mark.parametrize("n", [1, 3])
 def test_with_few_images_a_note_stands_in_place_of_the_maps(synthetic_latents, measured, n):
     run = measured(synthetic_latents(12, domains=(), unseen=()).select(np.arange(n)))
-    section = topics.maps_section({"ERM": run}, {})
+    section = topics.maps_section({"ERM": run}, {"ERM": "ribs"})
     assert not section.of(Figures)
     assert section.of(Bullets)[0].items[0] == (
         "ERM: no map of all images by PCA or t-SNE, because fewer than 4 images have latents that "
@@ -152,7 +152,7 @@ def test_latents_that_are_all_nan_or_equal_are_noted(synthetic_latents, measured
         name: measured(replace(latents, views={"original": View(z, logits)}))
         for name, z in {"A": latents.z, "B": latents.z * np.nan, "C": latents.z * 0 + 1}.items()
     }
-    notes = topics.maps_section(made, {}).of(Bullets)[0].items
+    notes = topics.maps_section(made, dict.fromkeys(made, "ribs")).of(Bullets)[0].items
     assert notes[0].startswith("B: no map of all images")
     assert "(20 of 20 are not finite)." in notes[0]
     assert any(note.startswith("C: no map") and "are the same" in note for note in notes)
