@@ -96,35 +96,19 @@ def print_files(what: str, lines: Sequence[str], most: int, console: Console) ->
 
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:
-    """Print the records of `count_rows`: one class per row, or per column if that is narrower."""
+    """Print the records of `count_rows`.
+
+    Raises:
+        InputError: If there are none.
+    """
     if not records:
         raise InputError(f"{title} contains no images")
-    with_domains = any(record["domain"] for record in records)
-    heads = [[record["split"] or "(to be split)"] for record in records]
-    if with_domains:
-        heads = [[*head, record["domain"]] for head, record in zip(heads, records, strict=True)]
-    lines = [[name, *(r["classes"][name] for r in records)] for name in records[0]["classes"]]
-    lines.append(["images", *(record["rows"] for record in records)])
-    if any(record["groups"] for record in records):
-        lines.append(["groups", *(record["groups"] for record in records)])
-    cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in ln] for ln in lines]
+    from medldr.reporting.document import Document, Section
+    from medldr.reporting.pages.data_check import count_table
+    from medldr.reporting.writers.terminal import print_document
 
-    table = Table(title=escape(title), title_justify="left", box=None, pad_edge=False)
-    if len(records) > len(lines):
-        for name in ("split", "domain")[: len(heads[0])]:
-            table.add_column(name, no_wrap=True)
-        for line in cells:
-            table.add_column(escape(line[0]), justify="right", overflow="fold")
-        for number, head in enumerate(heads, start=1):
-            table.add_row(*map(escape, head), *(line[number] for line in cells))
-    else:
-        table.add_column("")
-        for head in heads:
-            table.add_column(escape("\n".join(head)), justify="right")
-        for line in cells:
-            style = "bold" if line[0] == "images" else None
-            table.add_row(escape(line[0]), *line[1:], style=style)
-    console.print(table)
+    counts = count_table(title, list(records[0]["classes"]), records)
+    print_document(Document("", "", sections=[Section("counts", "", "", [counts])]), console)
 
 
 def print_plan(table: ImageTable, manifest: Manifest, console: Console) -> None:

@@ -110,8 +110,9 @@ def decided(
         [0, 0]
     """
     if threshold is None or positive is None:
-        return prob.argmax(axis=1).astype(np.int64)
-    return np.where(prob[:, positive] > threshold, positive, 1 - positive).astype(np.int64)
+        return prob.argmax(axis=1)
+    found: NDArray[np.int64] = np.where(prob[:, positive] > threshold, positive, 1 - positive)
+    return found
 
 
 def mean_threshold(of_runs: Iterable[float | None]) -> float | None:

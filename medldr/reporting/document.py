@@ -31,6 +31,16 @@ class Verdict:
     tone: Literal["good", "bad", "open"] = "open"
     more: Sequence[str] = ()
 
+    @property
+    def headline(self) -> str:
+        """The word as a sentence.
+
+        Example:
+            >>> Verdict("not clear", "No clear difference.").headline
+            'Not clear.'
+        """
+        return f"{self.word[:1].upper()}{self.word[1:]}."
+
 
 @dataclass(frozen=True)
 class Paragraph:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from medldr.reporting.document import Bullets, Document, Paragraph
+from medldr.reporting.document import Document, Paragraph
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.cells import Printed, printed
 
@@ -175,7 +175,12 @@ def latex_tables(document: Document) -> str:
 
 def latex_document(document: Document) -> str:
     """`report.tex`: a document that says what was found and reads `table.tex`."""
-    leads = [rf"\item {escape(lead)}" for lead in _leads(document, "result")]
+    found, verdict = document.verdict, list[str]()
+    if found is not None:
+        verdict = [
+            rf"\noindent\textbf{{{escape(found.headline)}}} {escape(found.text)}\par\medskip"
+        ]
+        verdict += [rf"\noindent {escape(text)}\par\medskip" for text in found.more]
     result = document.section("result")
     small = [block.text for block in (result.of(Paragraph) if result else ()) if block.style]
     lines = [
@@ -189,18 +194,11 @@ def latex_document(document: Document) -> str:
         r"\date{}",
         r"\begin{document}",
         r"\maketitle",
+        *verdict,
         rf"\noindent {escape(document.subtitle)}.\par\medskip",
         *(rf"\noindent\textbf{{{escape(b.text)}}}\par\medskip" for b in document.banners),
-        *([r"\begin{itemize}", *leads, r"\end{itemize}"] if leads else ()),
-        *(rf"\noindent {escape(text)}\par\medskip" for text in _leads(document, "missing")),
         rf"\noindent {escape(' '.join(small))}",
         r"\input{table.tex}",
         r"\end{document}",
     ]
     return "\n".join(lines) + "\n"
-
-
-def _leads(document: Document, anchor: str) -> list[str]:
-    """The sentences that a section begins with."""
-    section = document.section(anchor)
-    return [item for block in (section.of(Bullets) if section else ()) for item in block.items]

@@ -58,7 +58,7 @@ def markdown_page(document: Document) -> str:
     """The whole document; figures are on the page alone."""
     parts = [f"# {escape(document.title)}", escape(document.subtitle) + "."]
     if (found := document.verdict) is not None:
-        parts += [f"**{escape(found.word.capitalize())}.** {escape(found.text)}"]
+        parts += [f"**{escape(found.headline)}** {escape(found.text)}"]
         parts += map(escape, found.more)
     parts += [f"> **{escape(banner.text)}**" for banner in document.banners]
     drawn = False

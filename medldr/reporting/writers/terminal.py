@@ -79,9 +79,7 @@ def terminal_document(document: Document, width: int = WIDTH) -> Group:
     title = ": ".join(filter(None, (document.title, document.subtitle)))
     parts: list[RenderableType] = [Text(title, style="bold")] if title else []
     if (found := document.verdict) is not None:
-        parts.append(
-            Text.assemble((f"{found.word.capitalize()}.", _TONES[found.tone]), f" {found.text}")
-        )
+        parts.append(Text.assemble((found.headline, _TONES[found.tone]), f" {found.text}"))
         parts += map(Text, found.more)
     parts += [Text(b.text, style=_COLOURS[b.kind]) for b in document.banners]
     for section in document.sections:

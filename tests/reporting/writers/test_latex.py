@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
+from medldr.reporting.document import Document, Verdict
 from medldr.reporting.results.training import rate_of
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.latex import (
@@ -85,6 +86,15 @@ def test_the_grid_has_marks_rules_and_every_number(whole, grids_of):
     assert "Mixup (oracle)" in first
     assert "ORACLE SELECTION" in text.splitlines()[2]
     assert "DOE_JANE" not in text + latex_document(whole.document)
+
+
+def test_the_document_begins_with_its_verdict():
+    verdict = Verdict("not clear", "No difference, +3 % (CI −2 to +8).", more=["One run failed."])
+    body = latex_document(Document("t", "k", "2 methods", verdict=verdict)).split("maketitle\n")[1]
+    assert body.startswith(
+        r"\noindent \textbf{Not clear.} No difference, +3 \% (CI $-$2 to +8).\par\medskip"
+        "\n\\noindent One run failed."
+    )
 
 
 def test_an_interval_stands_with_its_own_number():
