@@ -110,9 +110,9 @@ def decided(
         [0, 0]
     """
     if threshold is None or positive is None:
-        return prob.argmax(axis=1)
-    found: NDArray[np.int64] = np.where(prob[:, positive] > threshold, positive, 1 - positive)
-    return found
+        most: NDArray[np.int64] = prob.argmax(axis=1)
+        return most
+    return np.where(prob[:, positive] > threshold, positive, 1 - positive)
 
 
 def mean_threshold(of_runs: Iterable[float | None]) -> float | None:

@@ -175,12 +175,10 @@ def latex_tables(document: Document) -> str:
 
 def latex_document(document: Document) -> str:
     """`report.tex`: a document that says what was found and reads `table.tex`."""
-    found, verdict = document.verdict, list[str]()
-    if found is not None:
-        verdict = [
-            rf"\noindent\textbf{{{escape(found.headline)}}} {escape(found.text)}\par\medskip"
-        ]
-        verdict += [rf"\noindent {escape(text)}\par\medskip" for text in found.more]
+    verdict: list[str] = []
+    if (found := document.verdict) is not None:
+        verdict = [rf"\textbf{{{escape(found.headline)}}} {escape(found.text)}"]
+        verdict += map(escape, found.more)
     result = document.section("result")
     small = [block.text for block in (result.of(Paragraph) if result else ()) if block.style]
     lines = [
@@ -194,7 +192,7 @@ def latex_document(document: Document) -> str:
         r"\date{}",
         r"\begin{document}",
         r"\maketitle",
-        *verdict,
+        *(rf"\noindent {text}\par\medskip" for text in verdict),
         rf"\noindent {escape(document.subtitle)}.\par\medskip",
         *(rf"\noindent\textbf{{{escape(b.text)}}}\par\medskip" for b in document.banners),
         rf"\noindent {escape(' '.join(small))}",
