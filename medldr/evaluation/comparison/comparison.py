@@ -359,7 +359,13 @@ class Comparison:
         if unseen:
             many = "domain" if len(unseen) == 1 else "domains"
             title += f", unseen {many} ({', '.join(unseen)})"
-        return f"{title}, n = {self.splits[split].counts}"
+        return f"{title}, n = {self.counts(split)}"
+
+    def counts(self, split: str) -> str:
+        """Images and groups of a split, and the positives of a binary task, in words."""
+        size, name = self.splits[split], self.positive_class or ""
+        share = size.class_shares.get(name)
+        return size.counts + ("" if share is None else f", {round(share * size.n):,} “{name}”")
 
     @property
     def names(self) -> list[str]:

@@ -13,6 +13,7 @@ from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
+from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published import held_out_published, sweep_published
@@ -151,17 +152,19 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
     problems = [f"{c.name} is left out: {c.said}" for c in page.results.columns if c.problem]
     lines = [*problems, *study.notes, *missing_lines(study, folder)]
     shown = Section("result", "", "", [*grids])
-    shown.add(Paragraph("; ".join(legend)), Bullets(lines, "warnings"))
+    sizes = [text for s in page.results.splits[:1] for text in size_note(page.results.columns, s)]
+    shown.add(Paragraph("; ".join(legend)), Paragraph(" ".join(sizes)), Bullets(lines, "warnings"))
     return replace(document, title="", sections=[shown])
 
 
 def plain(table: Table) -> Table:
-    """A grid in few words: no intervals, no footnotes."""
+    """A grid in few words: no intervals, and no footnotes of single numbers."""
     rows = [
-        replace(row, mark="", cells=[replace(cell, mark="") for cell in row.cells])
-        for row in table.rows
+        replace(row, cells=[replace(cell, mark="") for cell in row.cells]) for row in table.rows
     ]
-    return replace(table, rows=rows, intervals=False, footnotes=[], notes=[])
+    signs = {sign for row in rows for sign in row.mark.split(",")}
+    notes = [footnote for footnote in table.footnotes if footnote[0] in signs]
+    return replace(table, rows=rows, intervals=False, footnotes=notes)
 
 
 def _narrow(table: Table) -> Table:

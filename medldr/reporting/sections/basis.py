@@ -11,9 +11,16 @@ from medldr.reporting.wording import split_name
 
 
 def size_note(columns: Sequence[Column], split: str) -> list[str]:
-    """Images and groups behind the columns of a split: one sentence, none without results."""
-    found = [(c.name, c.comparison.splits.get(split)) for c in columns if c.comparison is not None]
-    each = [f"{name}: {size.counts}" for name, size in found if size is not None]
+    """Images, groups and positives behind the columns of a split, and which domains are unseen.
+
+    Returns:
+        One sentence, none without results.
+    """
+    each = []
+    for name, found in ((c.name, c.comparison) for c in columns if c.comparison is not None):
+        if split in found.splits:
+            unseen = ", ".join(found.unseen(split))
+            each.append(f"{name}: {found.counts(split)}{f', unseen: {unseen}' if unseen else ''}")
     return [f"{split_name(split)}: {'; '.join(each)}."] if each else []
 
 

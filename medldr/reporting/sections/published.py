@@ -93,7 +93,7 @@ def comparison_published(comparison: Comparison, runs: Mapping[str, RunFiles]) -
             n = len(method.seeds)
             means = {key: replace(mean, n=n) for key, mean in found.items() if mean is not None}
             own[method.name] = Ours.of(files), means
-    return _fixed_split(own, comparison.splits["test"].counts if own else "")
+    return _fixed_split(own, comparison.counts("test") if own else "")
 
 
 def _fixed_split(

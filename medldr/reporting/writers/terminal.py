@@ -171,6 +171,7 @@ def cell_text(cell: Cell, *, intervals: bool) -> Text:
         lines[0] += f" ({held.n}/{held.planned})"
     if intervals:
         between, known = " to " if cell.signed else "–", cell.metric or metric_facts("")
-        lines += [interval(held, known, signed=cell.signed, between=between), cell.extra]
+        lines += [interval(held, known, signed=cell.signed, between=between)]
         lines += [] if held.noise is None else [noise(held.noise, known)]
+    lines.append(cell.extra)
     return Text("\n".join(filter(None, lines)), style=_STYLES.get(number.style, ""))

@@ -1,0 +1,46 @@
+"""What one threshold gives stands together: sensitivity with the specificity that it cost."""
+
+import pytest
+
+from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.writers.terminal import terminal_document
+
+HALVES = ("sensitivity_at_specificity", "specificity_at_threshold")
+
+
+@pytest.fixture
+def page(sweep):
+    layout = {"metrics": HALVES}
+    return sweep_page(
+        sweep({"erm": 0.5, "mixup": 2.0}, ("breastmnist", "own"), (0, 1, 2), n=40, layout=layout,
+              task="binary", names=("benign", "malignant"), splits=("val", "test"))
+    )  # fmt: skip
+
+
+def test_grids_and_differences_have_both_halves_in_a_cell(page):
+    assert page.results.metrics == [HALVES[0]]
+    (grid,) = page.document.section("result").tables
+    column = page.results.columns[0]
+    cell = grid.rows[1].cells[0]
+    assert cell.content.mean == column.estimate("test", HALVES[0], "Mixup").mean
+    half = column.estimate("test", HALVES[1], "Mixup")
+    ends = f"{100 * half.low:.1f} to {100 * half.high:.1f}"
+    assert cell.extra == f"specificity {100 * half.mean:.1f} ({ends})"
+    assert any("set for 90% specificity" in note for note in grid.notes)
+    assert not any(cell.content.marks for row in grid.rows for cell in row.cells if cell.estimate)
+    (table,) = page.document.section("differences").tables
+    difference = column.difference("test", HALVES[1], "Mixup").estimate.mean
+    shown = f"specificity {100 * difference:+.1f} (".replace("-", "−")
+    assert shown in table.rows[0].cells[0].extra
+
+
+def test_the_terminal_and_the_size_of_the_split_say_what_a_reader_needs(page):
+    from rich.console import Console
+
+    out = Console(width=80, file=None, record=True)
+    with out.capture() as said:
+        out.print(terminal_document(terminal_page(page)))
+    text = " ".join(said.get().split())
+    assert text.count("specificity ") >= 4
+    positives = page.results.columns[0].comparison.splits["test"].class_shares["malignant"] * 40
+    assert f"40 images of 20 groups (patients, slides), {positives:.0f} “malignant”" in text
