@@ -76,11 +76,11 @@ def sentence(name: str, /, **given: object) -> str:
 
 
 def words(kind: str) -> Mapping[str, str]:
-    """Words of one kind, such as the terms of `run.json` (``terms``), by key, in page order.
+    """Words of one kind, such as how a run can end (``endings``), by key, in page order.
 
     Example:
-        >>> words("terms")["starts"]
-        'times started'
+        >>> words("endings")["failed"]
+        'This run has failed'
     """
     return _words()[kind]
 

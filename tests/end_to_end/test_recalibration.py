@@ -13,7 +13,7 @@ from medldr.evaluation.verification import verify_run
 from medldr.folders.files import RunFolder
 from medldr.folders.run_record import read_run_record
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.run.tables import recalibration
+from medldr.reporting.sections.run.weights import recalibration
 
 FORCED = ("evaluation.temperature_forced=true",)
 RULES = ("val_loss", "last", "swad")
@@ -106,15 +106,15 @@ def test_the_page_shows_before_and_after(pair):
     scored = json.loads(scaled.evaluation.read_text())
     made = scored["recalibration"]
     (table,) = section.tables
-    assert [row.heading for row in table.rows] == ["Test", "Validation"]
-    names = [column.split(",")[0] for column in table.columns[1:]]
-    assert names == ["ECE", "ECE", "Brier score", "Brier score", "NLL", "NLL"]
-    for row, split in zip(table.rows, ("test", "val"), strict=True):
-        values = [cell.estimate.mean for cell in row.cells]
-        for place, key in enumerate(("ece", "brier", "nll")):
-            assert values[2 * place] == made["before"][split][key]
+    names = [f"{split}, {when}" for split in ("Test", "Validation") for when in ("before", "after")]
+    assert [row.heading for row in table.rows] == names
+    assert table.columns[1:] == ["ECE", "Brier score", "NLL"]
+    values = [[cell.estimate.mean for cell in row.cells] for row in table.rows]
+    for place, split in enumerate(("test", "val")):
+        for column, key in enumerate(("ece", "brier", "nll")):
+            assert values[2 * place][column] == made["before"][split][key]
             after = scored["splits"][split]["metrics"][key]["value"]
-            assert values[2 * place + 1] == after
+            assert values[2 * place + 1][column] == after
     said = " ".join(block.text for block in section.blocks if hasattr(block, "text"))
     assert f"Temperature {made['temperature']:.3g}" in said
     assert "optimistic" in said

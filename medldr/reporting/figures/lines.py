@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from medldr.folders.evaluation_record import Number
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import (
     FAINT,
@@ -13,6 +14,7 @@ from medldr.reporting.figures.drawing import (
     add_tips,
     draw_axes,
     look,
+    number_text,
     shorten,
     time_ticks,
 )
@@ -42,7 +44,7 @@ class Curve:
     x: Sequence[float]
     y: Sequence[float]
     label: str = ""
-    style: Mapping[str, Any] = field(default_factory=dict)
+    style: dict[str, Any] = field(default_factory=dict)
     band: tuple[Sequence[float], Sequence[float]] | None = None
     tips: Sequence[str] = ()
 
@@ -54,7 +56,7 @@ class Guide:
     x: float | None = None
     y: float | None = None
     label: str = ""
-    style: Mapping[str, Any] = field(default_factory=dict)
+    style: dict[str, Any] = field(default_factory=dict)
 
 
 def lines_figure(
@@ -121,7 +123,8 @@ def lines_figure(
 def labelled(
     name: str,
     curves: Mapping[str, Curve],
-    numbers: Mapping[str, tuple[float | None, str]],
+    key: str,
+    numbers: Mapping[str, Number | None],
     **words: Any,
 ) -> Drawing | None:
     """Curves of classes or domains on the unit square, each with its number in the legend.
@@ -129,26 +132,25 @@ def labelled(
     Args:
         name: Unique within the page.
         curves: By class or domain, without label and colour.
-        numbers: What each is ranked by, and how the legend prints it.
+        key: The metric of their numbers.
+        numbers: What each is ranked by.
         words: Further arguments of `lines_figure`.
     """
+    texts = {n: number_text(key, number) for n, number in numbers.items()}
     named = list(curves)
     if len(curves) > MOST_CURVES:
-        ranked = sorted(named, key=lambda n: -(numbers[n][0] or 0.0))
+        areas = {n: number.value or 0.0 for n, number in numbers.items() if number is not None}
+        ranked = sorted(named, key=lambda n: -areas.get(n, 0.0))
         named = ranked[:3] + ranked[-3:]
         words["title"] += f", {len(named)} of {len(curves)} labelled"
+    faint = {"color": FAINT, "lw": 1}
     drawn = [
-        Curve(c.x, c.y, style={"color": FAINT, "lw": 1, **c.style})
-        for n, c in curves.items()
-        if n not in named
+        replace(c, style=faint | c.style, tips=()) for n, c in curves.items() if n not in named
     ]
     for place, n in enumerate(named):
-        curve, label = curves[n], f"{shorten(n, 26)}: {numbers[n][1]}"
-        drawn.append(
-            Curve(curve.x, curve.y, label, {**look(place), **curve.style}, None, curve.tips)
-        )
-    areas = "; ".join(f"{n} {numbers[n][1]}" for n in curves)
+        label, style = f"{shorten(n, 26)}: {texts[n]}", look(place) | curves[n].style
+        drawn.append(replace(curves[n], label=label, style=style))
     return lines_figure(
-        name, drawn, unit=True, legend=1, size=(4.6, 4.2 + 0.19 * len(named)),
-        alt=f"Area under the curve with 95% CI: {areas}.", **words,
+        name, drawn, unit=True, legend=1, size=(4.6, 4.2 + 0.19 * len(named)), **words,
+        alt=f"Area under the curve with 95% CI: {'; '.join(f'{n} {t}' for n, t in texts.items())}.",
     )  # fmt: skip

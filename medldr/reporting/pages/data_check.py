@@ -31,7 +31,7 @@ from medldr.reporting.document import (
     Verdict,
 )
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.sections.class_sizes import size_blocks, unequal
+from medldr.reporting.sections.class_sizes import size_figures, unequal
 from medldr.reporting.table import DASH, Cell, Row, Table
 
 PER_DOMAIN: Final = 8
@@ -201,7 +201,7 @@ def _sizes(found: Inspection) -> list[Block]:
         for name, rows in found.plans.items()
     }
     if any(unequal(list(counts.values())) for counts in plans.values()):
-        return size_blocks(plans)
+        return [size_figures(plans)]
     return []
 
 

@@ -13,7 +13,7 @@ from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline
 from medldr.reporting.sections.published import run_published
-from medldr.reporting.sections.run import about, tables
+from medldr.reporting.sections.run import about, tables, weights
 from medldr.reporting.sections.run.clinical import clinical
 from medldr.reporting.sections.run.drawn import (
     confusion_figure,
@@ -23,8 +23,10 @@ from medldr.reporting.sections.run.drawn import (
     roc_curves,
     roc_figure,
 )
+from medldr.reporting.sections.run.parts import where
 from medldr.reporting.sections.run.result import first_figure, result
-from medldr.reporting.sections.run.training import LEARNING, OF_LATENTS, curves
+from medldr.reporting.sections.run.subgroups import subgroups
+from medldr.reporting.sections.run.training import curves
 from medldr.reporting.sections.run.verdict import banners, verdict
 
 
@@ -58,17 +60,16 @@ def _sections(files: RunFiles) -> list[Section]:
     numbers: Parts = [
         ("clinical", lambda: clinical(files)),
         ("domains", lambda: tables.domains(scored)),
-        ("subgroups", lambda: tables.subgroups(files)),
+        ("subgroups", lambda: subgroups(files)),
         ("groups", lambda: tables.groups(scored)),
         ("classes", lambda: tables.classes(scored)),
         ("judging", lambda: judging(scored)),
         ("splits", lambda: tables.splits(scored)),
-        ("rules", lambda: tables.rules(files)),
-        ("recalibration", lambda: tables.recalibration(scored)),
+        ("rules", lambda: weights.rules(files)),
+        ("recalibration", lambda: weights.recalibration(scored)),
         ("published", lambda: section("run", "published", run_published(files))),
     ]
-    glossary: Parts = [("glossary", lambda: tables.glossary(scored))]
-    return assemble("run", [*first, *numbers, *last, *glossary])
+    return assemble("run", [*first, *numbers, *last])
 
 
 def judging(scored: EvaluationRecord) -> Section | None:
@@ -95,15 +96,15 @@ def judging(scored: EvaluationRecord) -> Section | None:
     auc = split.metrics.get("auc")
     reason = (auc and auc.reason) or "it is undefined here"
     absent = Paragraph("" if roc_curves(split) else f"There is no ROC curve: {reason}.")
-    blocks = [tables.where(scored), table, absent, Figures(drawings)]
+    blocks = [where(scored), table, absent, Figures(drawings)]
     return section("run", "judging", *blocks) if table or drawings else None
 
 
 def training(files: RunFiles) -> Section | None:
     """Learning curves and a method's own check of its latents, or that none were logged."""
     chosen = None if files.evaluation is None else files.evaluation.selection
-    drawings = curves(LEARNING, files.log, chosen)
-    latents = curves(OF_LATENTS, files.log, chosen, _chance(files))
+    drawings = curves("learning", files.log, chosen)
+    latents = curves("latents", files.log, chosen, _chance(files))
     none = Paragraph("" if drawings else sentence("no_curves"))
     said = Paragraph(sentence("of_latents") if latents else "")
     return section("run", "curves", none, Figures(drawings), said, Figures(latents))

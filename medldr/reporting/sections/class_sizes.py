@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from medldr.data.counting import counted
-from medldr.evaluation.metrics.items import BUCKETS, Shots
-from medldr.reporting.document import Block, Drawing, Figures, Paragraph
+from medldr.evaluation.metrics.items import Shots
+from medldr.reporting.document import Drawing, Figures
 from medldr.reporting.figures.bars import LOOKS, Bar, bars_figure
-from medldr.reporting.prose import sentence
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.figures.said import figure_words
 
 UNEQUAL: Final = 2
 """How many times the smallest class the largest one is before a page shows their sizes."""
@@ -34,60 +32,19 @@ def unequal(counts: Sequence[int], *, asked: bool = False) -> bool:
     return len(counts) > 2 and max(counts) >= UNEQUAL * max(min(counts), 1)
 
 
-def in_words(counts: Sequence[int], shots: Shots) -> str:
-    """How many classes have many, a medium number of and few images, and the extremes.
-
-    Example:
-        >>> in_words([500, 5, 5], Shots(()))[50:]
-        '2 classes have few (fewer than 20); the largest class has 500 and the smallest 5.'
-    """
-    parts = {
-        "many": f"many training images (more than {shots.many})",
-        "medium": "a medium number",
-        "few": f"few (fewer than {shots.few})",
-    }
-    members = {b: sum(shots.bucket(n) == b for n in counts) for b in BUCKETS}
-    said = [
-        f"{counted(members[b], 'class has', 'classes have')} {parts[b]}"
-        for b in BUCKETS
-        if members[b]
-    ]
-    ends = f"the largest class has {max(counts):,} and the smallest {min(counts):,}"
-    return f"{', '.join(said)}; {ends}."
-
-
-def size_blocks(
-    plans: Mapping[str, Mapping[str, int]], shots: Shots | None = None, *, table: bool = True
-) -> list[Block]:
-    """Sizes in words, as bars and in a table.
+def size_figures(plans: Mapping[str, Mapping[str, int]], shots: Shots | None = None) -> Figures:
+    """Sizes as bars; nothing for more ways of dividing the data than a reader compares.
 
     Args:
         plans: Training images by class, for each way of dividing the data (its text may be empty).
         shots: Limits between many, medium and few; None: the usual ones.
-        table: Whether to add the table.
     """
-    shots = shots or Shots(())
-    blocks: list[Block] = []
-    if len(plans) == 1:
-        blocks += [Paragraph(in_words(list(counts.values()), shots)) for counts in plans.values()]
-    if len(plans) <= _MOST_FIGURES:
-        drawn = [
-            class_sizes_figure(counts, shots, name=f"class-sizes-{number}", of=plan)
-            for number, (plan, counts) in enumerate(plans.items())
-        ]
-        blocks.append(Figures([drawing for drawing in drawn if drawing is not None]))
-    if table:
-        blocks += [_table(plans, shots), Paragraph(sentence("class_sizes"), "small")]
-    return blocks
-
-
-def _table(plans: Mapping[str, Mapping[str, int]], shots: Shots) -> Table:
-    columns = [plan or "Training images" for plan in plans]
-    found = Table("Training images of each class", ["Class", *columns], intervals=False)
-    for name in next(iter(plans.values())):
-        cells = [Cell(counts[name], detail=shots.bucket(counts[name])) for counts in plans.values()]
-        found.rows.append(Row(name, cells))
-    return found
+    drawn = [
+        class_sizes_figure(counts, shots or Shots(()), name=f"class-sizes-{number}", of=plan)
+        for number, (plan, counts) in enumerate(plans.items())
+        if len(plans) <= _MOST_FIGURES
+    ]
+    return Figures([drawing for drawing in drawn if drawing is not None])
 
 
 def class_sizes_figure(
@@ -107,13 +64,10 @@ def class_sizes_figure(
     ]
     if not bars or not bars[0].value:
         return None
-    return bars_figure(
-        name, bars, {bucket: colour for bucket, (colour, _) in LOOKS.items()},
-        limits=(shots.many, shots.few), legend=3, size=(5.2, 3.3),
-        labels=("classes, the largest first", "training images"),
-        title=f"Training images of each class{f', {of}' if of else ''}",
-        caption=f"One bar per class. Many: more than {shots.many} training images; few: fewer than "
-        f"{shots.few}; medium: between. Classes with few are easily missed.",
-        alt=f"{len(bars)} classes from {bars[0].name} ({bars[0].value:,} training images) to "
-        f"{bars[-1].name} ({bars[-1].value:,}).",
-    )  # fmt: skip
+    looks = {bucket: colour for bucket, (colour, _) in LOOKS.items()}
+    alt = f"{len(bars)} classes from {bars[0].name} ({bars[0].value:,} training images) to "
+    alt += f"{bars[-1].name} ({bars[-1].value:,})."
+    given = {"many": shots.many, "few": shots.few, "of": f", {of}" if of else ""}
+    words = figure_words("class-sizes", **given)
+    words |= {"limits": (shots.many, shots.few), "legend": 3, "size": (5.2, 3.3)}
+    return bars_figure(name, bars, looks, alt=alt, **words)

@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from medldr.config.method import model_title
 from medldr.config.sections import held_out
-from medldr.evaluation.comparison.comparison import Comparison
+from medldr.evaluation.comparison.comparison import Comparison, Size
 from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.evaluation.intervals.inference import average as mean_of_sets
 from medldr.metrics import metric_facts
@@ -29,7 +29,6 @@ from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.held_out import sizes_of
-from medldr.reporting.sections.run.result import counts_text
 from medldr.reporting.table import Cell, Row, Table
 
 METRIC, TARGET = "accuracy", "target_in"
@@ -65,7 +64,10 @@ def run_published(files: RunFiles) -> Table | None:
         return None
     ours, domains = Ours.of(files), held_out(files.config)
     numbers = {key: Estimate.of(number) for key, number in test.metrics.items()}
-    found = _fixed_split({"This run": (ours, numbers)} if numbers else {}, counts_text(test))
+    found = _fixed_split(
+        {"This run": (ours, numbers)} if numbers else {},
+        Size(test.n, test.n_groups, unit=test.unit or "").counts,
+    )
     if found is not None or len(domains) != 1:
         return found
     caption = f"Ours and published, {domains[0]} held out, on {TARGET}"

@@ -18,7 +18,7 @@ def test_the_error_is_shown_with_its_interval_and_every_bin_in_words():
     assert drawn.title == "Reliability, ECE 0.062 (0.031 to 0.125)"
     assert "top-label definition with 2 bins" in drawn.caption
     assert drawn.alt == (
-        "ECE 0.062 (0.031 to 0.125). Mean predicted confidence, observed accuracy (count): "
+        "ECE 0.062 (0.031 to 0.125). Mean probability, observed frequency (count): "
         "0.75 predicted, 0.50 observed (4)."
     )
 

@@ -2,8 +2,6 @@
 
 from medldr.reporting import write_report
 
-SAID = "the largest class has {} and the smallest {}."
-
 
 def spec(*counts):
     facts = {"task": "multi-class", "class_names": [], "channels": 1, "spatial_size": [28, 28, 28]}
@@ -12,14 +10,16 @@ def spec(*counts):
 
 def test_a_page_says_how_unequal_its_training_classes_are(run_folder, read):
     found = read(write_report(run_folder(run=spec(500, 60, 5))))
-    assert "1 class has many training images (more than 100)" in found.text
-    assert SAID.format(500, 5) in found.text
     assert any(label.startswith("3 classes from buckle (500") for label in found.labels)
 
 
 def test_an_imbalance_that_was_asked_for_is_shown_for_two_classes(run_folder, read):
     two = {"task": "binary", "names": ("well", "ill"), "run": spec(90, 9)}
-    assert "the largest class has" not in read(write_report(run_folder(**two))).text
+    assert not any(
+        "training images) to" in of for of in read(write_report(run_folder(**two))).labels
+    )
     data = {"name": "medmnist", "flag": "breastmnist", "imbalance": {"factor": 10}}
     files = run_folder("longtailed-bbbbbbbb-s0", **two, config={"data": data})
-    assert SAID.format(90, 9) in read(write_report(files)).text
+    assert (
+        "2 classes from well (90 training images) to ill (9)." in read(write_report(files)).labels
+    )

@@ -10,7 +10,6 @@ from medldr.reporting import write_report
 from medldr.reporting.sections.run.clinical import decision_table
 from medldr.reporting.sections.run.drawn import (
     calibration_figures,
-    coverage_figure,
     decision_figure,
     domain_roc_figure,
     precision_recall_figure,
@@ -83,12 +82,11 @@ def test_class_frequencies_stand_by_split_and_by_domain(page):
     counted = scored["splits"]["test"]["class_counts"]
     first = next(t for t in found.tables if t[0][:2] == ["Class", "Test (n = 48)"])
     for name, row in zip(counted, first[1:], strict=True):
-        images, groups = counted[name]["n"], counted[name]["n_groups"]
-        assert row[1].startswith(f"{images} ({images / 48:.1%})")
-        assert f"{groups} of 24 groups" in row[1]
+        images = counted[name]["n"]
+        assert row[1] == f"{images} ({images / 48:.1%})"
     assert first[0][-1] == "Training (n = 60)"
     assert [row[-1] for row in first[1:]] == ["30 (50.0%)", "20 (33.3%)", "10 (16.7%)"]
-    assert any(t[0][:2] == ["Class", "b (n = 48)"] for t in found.tables)
+    assert "b (n = 48)" in first[0]
 
 
 def test_a_run_of_an_older_version_has_no_such_section(run_folder, read):
@@ -109,6 +107,6 @@ def test_a_run_of_an_older_version_has_no_such_section(run_folder, read):
 def test_nothing_known_draws_nothing():
     empty = SplitRecord()
     assert calibration_figures(empty, 0.95) == []
-    for figure in (precision_recall_figure, domain_roc_figure, decision_figure, coverage_figure):
+    for figure in (precision_recall_figure, domain_roc_figure, decision_figure):
         assert figure(empty) is None
     assert decision_table(EvaluationRecord(task="binary", splits={}), empty) is None

@@ -4,7 +4,6 @@ import json
 
 from medldr.folders.evaluation_record import SplitRecord
 from medldr.reporting import write_report
-from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.run.result import run_overview
@@ -64,17 +63,10 @@ def test_the_terminal_names_no_group(run_folder):
     assert [row.heading for row in table.rows] == ["Test", "Val", "Guessing"]
 
 
-def test_a_sweep_shows_the_worst_group_where_its_runs_have_it_and_names_nobody(sweep):
+def test_a_sweep_keeps_the_worst_group_of_few_images_in_its_csv_alone_and_names_nobody(sweep):
     rows = {"erm": 0.5, "latentdr_pool": 2.0}
     page = sweep_page(sweep(rows, ("octmnist",), scored=ASKED))
-    section = page.document.section("groups")
-    (table,) = section.tables
-    column = page.results.columns[0]
-    assert len(table.rows) == 2
-    for row in table.rows:
-        reached = column.estimate("test", "worst_group", row.heading)
-        assert row.cells[0].estimate.mean == reached.mean
-    assert any("low by chance alone" in text.text for text in section.of(Paragraph))
+    assert page.document.section("groups") is None  # each has two images
     assert "MRN-" not in html_page(page.document)
     lines = [line for line in csv_lines(page.results) if line["metric"] == "worst_group"]
     assert len(lines) == 2

@@ -17,23 +17,21 @@ from medldr.reporting.document import (
     Block,
     Bullets,
     Folded,
-    Heading,
     Pairs,
     Paragraph,
     Picture,
     Pictures,
     Section,
 )
-from medldr.reporting.prose import section, sentence, words
+from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.settings import as_yaml, changes, show
 from medldr.reporting.sections.rows import count
-from medldr.reporting.sections.run.tables import value_text
-from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.sections.run.weights import value_text
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import rule_text, split_name
 
-LEFT_OUT = {"notes", "error", "selection", "path", "card"}
-MOST = 12
+LEFT_OUT = {"notes", "error"}
 
 
 def notes(files: RunFiles) -> Section | None:
@@ -188,54 +186,17 @@ def _picture(mistake: Mistake, ids: frozenset[str]) -> Picture:
 
 
 def provenance(files: RunFiles) -> Section | None:
-    """The facts of `run.json` in groups."""
-    groups = provenance_groups(files.facts)
-    blocks = [block for title, pairs in groups for block in (Heading(title), Pairs(pairs))]
-    return section("run", "provenance", *blocks)
+    """Everything in `run.json` but what the page says elsewhere."""
+    found = {key: _nameless(value) for key, value in files.facts.items() if key not in LEFT_OUT}
+    return section("run", "provenance", Folded("run.json", as_yaml(found)) if found else None)
 
 
-def provenance_groups(stated: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The facts of `run.json` in groups with titles, also those that are unknown here."""
-    titles, terms = words("facts"), words("terms")
-    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in titles}
-
-    def add(group: str, key: str, value: Any) -> None:
-        if key in LEFT_OUT:
-            return
-        if key == "files" and isinstance(value, Mapping):
-            groups.setdefault(group, []).append(("files", _checksums(value)))
-        elif isinstance(value, Mapping):
-            target = key if key in titles or group == "run" else group
-            for inner, item in value.items():
-                add(target, str(inner) if target == key else f"{key}: {inner}", item)
-        else:
-            term = terms.get(key, key.replace("_", " "))
-            groups.setdefault(group, []).append((term, _text(key, value)))
-
-    for key, value in stated.items():
-        add("run", str(key), value)
-    return [
-        (titles.get(name, name.replace("_", " ").capitalize()), pairs)
-        for name, pairs in groups.items()
-        if pairs
-    ]
-
-
-def _checksums(files: Mapping[str, Any]) -> str:
-    # Names stay out: on somebody's own scans they may be those of patients.
-    number, shown = count(len(files), "file"), ", ".join(map(str, files.values()))
-    return f"{number}, checksum {shown}" if 0 < len(files) <= 3 else number
-
-
-def _text(key: str, value: Any) -> str:
-    if value is None:
-        return DASH
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        if key == "command":
-            return " ".join(map(str, value))
-        more = len(value) - MOST
-        texts = ", ".join(show(item) for item in value[:MOST]) or "none"
-        return f"{texts} and {more} more" if more > 0 else texts
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def _nameless(value: Any) -> Any:
+    """A value without the data card and names of files, which may be those of patients."""
+    if not isinstance(value, Mapping):
+        return value
+    held = {
+        key: _nameless(of) for key, of in value.items() if key not in ("card", "files", "notes")
+    }
+    sums = value.get("files")
+    return held | ({"files": list(sums.values())} if isinstance(sums, Mapping) else {})

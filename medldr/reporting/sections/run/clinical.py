@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 
 from medldr.config.sections import section as config_section
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.metrics.decision_curve import useful
 from medldr.folders.evaluation_parts import ClassCount
-from medldr.folders.evaluation_record import EvaluationRecord, SplitRecord
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Figures, Heading, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.class_mix import largest_shift, share
 from medldr.reporting.results.headline import headline, page_order, tested_domains
-from medldr.reporting.sections.class_sizes import size_blocks, unequal
-from medldr.reporting.sections.run.drawn import (
-    calibration_figures,
-    coverage_figure,
-    decision_figure,
+from medldr.reporting.sections.class_sizes import size_figures, unequal
+from medldr.reporting.sections.run.drawn import calibration_figures, decision_figure
+from medldr.reporting.sections.run.parts import (
+    Part,
+    count_cell,
+    metrics_table,
+    numbers,
+    where,
 )
-from medldr.reporting.sections.run.tables import count_cell, metrics_table, numbers, where
 from medldr.reporting.sections.run.verdict import PAIR, pair_text
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import split_name
@@ -53,64 +55,44 @@ def clinical(files: RunFiles) -> Section | None:
 
 
 def frequencies(files: RunFiles, scored: EvaluationRecord) -> Iterator[Block | None]:
-    """Images and groups of each class in every split, and in every tested domain."""
-    shown, tested = page_order(scored), tested_domains(scored)
-    mixes = {
-        f"{split_name(name)} (n = {of.n:,})":
-        (of.class_counts, of.n_groups if of.unit == "group" else None)
-        for name, of in shown.items()
-    }  # fmt: skip
-    if not any(mix for mix, _ in mixes.values()):
-        return
-    spec = None if files.record is None else files.record.spec
-    single = scored.task != "multi-label"
-    counts: Sequence[int] = spec.class_counts if spec is not None and single else ()
-    total, known = sum(counts), len(counts) == len(scored.class_names)
-    trained_on = dict(zip(scored.class_names, counts, strict=True)) if known and total else {}
-    if trained_on and "train" not in shown:
-        train = {name: ClassCount(n=n, known=total) for name, n in trained_on.items()}
-        mixes[f"{split_name('train')} (n = {total:,})"] = (train, None)
-    yield _frequency_table("Class frequency by split", scored, mixes)
-    asked = bool(config_section(files.config, "data").get("imbalance"))
-    if trained_on and unequal(counts, asked=asked):
-        yield from size_blocks({"": trained_on}, shots_of(scored), table=False)
-    grouped = any(split.unit == "group" for split in shown.values())
-    of_domains = {
-        f"{name} (n = {of.n or 0:,})": (of.class_counts, of.n_groups if grouped else None)
-        for name, of in tested.items()
+    """Images of each class in every split, in training, and in every tested domain."""
+    domains = tested_domains(scored)
+    domains = domains if len(domains) > 1 else {}
+    parts: dict[str, SplitRecord | DomainRecord] = {
+        split_name(name): split for name, split in page_order(scored).items()
+    }
+    columns = {
+        f"{name} (n = {of.n or 0:,})": of.class_counts
+        for name, of in {**parts, **domains}.items()
         if of.class_counts
     }
-    if len(of_domains) > 1:
-        shift = largest_shift(tested)
-        yield Paragraph("" if shift is None else sentence("class_mix", **shift._asdict()))
-        yield _frequency_table("Class frequency by domain", scored, of_domains)
-    if grouped:
-        yield Paragraph(sentence("class_shares"), "small")
-
-
-def _frequency_table(
-    caption: str,
-    scored: EvaluationRecord,
-    columns: Mapping[str, tuple[Mapping[str, ClassCount], int | None]],
-) -> Table:
-    """Classes down; each column has its counts and its groups, None where there are none."""
+    if not columns:
+        return
+    spec = None if files.record is None else files.record.spec
+    counts = () if spec is None or scored.task == "multi-label" else spec.class_counts
+    total = sum(counts)
+    if total and len(counts) == len(scored.class_names) and "train" not in scored.splits:
+        trained_on = zip(scored.class_names, counts, strict=True)
+        mix = {name: ClassCount(n=n, known=total) for name, n in trained_on}
+        columns[f"{split_name('train')} (n = {total:,})"] = mix
     one = "Label" if scored.task == "multi-label" else "Class"
-    table = Table(caption, [one, *columns], intervals=False)
+    table = Table("Class frequency (images)", [one, *columns], intervals=False)
     for name in scored.class_names:
-        cells = [_frequency(mix.get(name), groups) for mix, groups in columns.values()]
-        table.rows.append(Row(name, cells))
-    return table
+        table.rows.append(Row(name, [_frequency(mix.get(name)) for mix in columns.values()]))
+    yield table
+    shift = largest_shift(domains)
+    yield Paragraph("" if shift is None else sentence("class_mix", **shift._asdict()))
+    asked = bool(config_section(files.config, "data").get("imbalance"))
+    if total and unequal(counts, asked=asked):
+        sizes = dict(zip(scored.class_names, counts, strict=False))
+        yield size_figures({"": sizes}, shots_of(scored))
 
 
-def _frequency(count: ClassCount | None, groups: int | None) -> Cell:
+def _frequency(count: ClassCount | None) -> Cell:
     if count is None:
         return Cell()
     part = share(count)
-    images = f"{count.n:,}" + ("" if part is None else f" ({part:.1%})")
-    detail = ""
-    if groups:
-        detail = f"{count.n_groups:,} of {groups:,} groups ({count.n_groups / groups:.1%})"
-    return Cell(images, detail=detail, order=count.n)
+    return Cell(f"{count.n:,}" + ("" if part is None else f" ({part:.1%})"), order=count.n)
 
 
 def operating(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block | None]:
@@ -129,8 +111,8 @@ def operating(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block | 
     )  # fmt: skip
     yield Paragraph(text + pair_text(scored, split))
     yield decision_table(scored, split)
-    table = Table("What a decision at the threshold means", ["Metric", "Value"])
     held = {**split.metrics, **split.at_prevalence}
+    table = Table("What a decision at the threshold means", ["Metric", "Value"])
     for key in (key for key in AT_THRESHOLD if key in held):
         table.rows.append(Row(metric_facts(key).heading, numbers(table, [key], held)))
     yield table
@@ -141,35 +123,31 @@ def operating(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block | 
 
 def labels_table(scored: EvaluationRecord, split: SplitRecord) -> Table:
     """What a decision on each label at its threshold is worth; labels down."""
-    points = scored.operating_points
-    parts = {name: split.classes[name].metrics for name in points}
-    keys = [key for key in AT_THRESHOLD if any(key in held for held in parts.values())]
-    front = {
-        name: [Cell() if of.threshold is None else Cell(f"{of.threshold:.3g}")]
-        for name, of in points.items()
-    }
+    parts = [
+        Part(name, split.classes[name].metrics,
+             [Cell() if of.threshold is None else Cell(f"{of.threshold:.3g}")])
+        for name, of in scored.operating_points.items()
+    ]  # fmt: skip
+    keys = [key for key in AT_THRESHOLD if any(key in part.metrics for part in parts)]
     caption = "What a decision on each label means"
-    return metrics_table(caption, ["Label", "Threshold"], parts, front, keys=keys)
+    return metrics_table(caption, ["Label", "Threshold"], parts, keys=keys)
 
 
 def decision_table(scored: EvaluationRecord, split: SplitRecord) -> Table | None:
     """Counts of decisions at the threshold, truth down; None without a threshold."""
-    counts = split.decisions
+    counts, positive = split.decisions, str(scored.positive_class)
     if counts is None:
         return None
-    positive = str(scored.positive_class)
     negative = next(name for name in scored.class_names if name != positive)
+    called = (counts.true_positives, counts.false_positives)
+    spared = (counts.false_negatives, counts.true_negatives)
     columns = ["Truth", f"Called {positive}", f"Called {negative}", "All"]
     table = Table("Decisions at the threshold", columns, intervals=False)
-    rows = {
-        positive: (counts.true_positives, counts.false_negatives),
-        negative: (counts.false_positives, counts.true_negatives),
-    }
-    for name, (called, spared) in rows.items():
-        table.rows.append(Row(name, [Cell(n) for n in (called, spared, called + spared)]))
-    called, spared = (sum(column) for column in zip(*rows.values(), strict=True))
-    all_of = [Cell(n) for n in (called, spared, called + spared)]
-    table.rows.append(Row("All", all_of, apart=True))
+    rows = zip(
+        (positive, negative, "All"), (*called, sum(called)), (*spared, sum(spared)), strict=True
+    )
+    for name, yes, no in rows:
+        table.rows.append(Row(name, [Cell(n) for n in (yes, no, yes + no)], apart=name == "All"))
     return table
 
 
@@ -179,10 +157,12 @@ def calibration(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block 
     if not fits:
         return
     keys = ("calibration_intercept", "calibration_slope")
-    parts = {name: {key: getattr(fit, key) for key in keys} for name, fit in fits.items()}
-    front = {name: [count_cell(fit.n)] for name, fit in fits.items()}
-    caption = "Calibration intercept and slope"
-    yield metrics_table(caption, ["Class", "Images of it"], parts, front, keys=keys)
+    parts = [
+        Part(name, {key: getattr(fit, key) for key in keys}, [count_cell(fit.n)])
+        for name, fit in fits.items()
+    ]
+    first, caption = ["Class", "Images of it"], "Calibration intercept and slope"
+    yield metrics_table(caption, first, parts, keys=keys)
     yield Figures(calibration_figures(split, scored.level))
     for name, curve in split.calibration_curves.items():
         if curve.reason:
@@ -193,16 +173,7 @@ def calibration(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block 
 
 
 def benefit(split: SplitRecord) -> Iterator[Block | None]:
-    """The decision curve, and where it speaks for the predictions; of each label in a table."""
-    if split.decision_curves:
-        caption = "Where net benefit on these images favours the predictions (no CI)"
-        table = Table(caption, ["Label", "Thresholds", "Longest range"], intervals=False)
-        for name, curve in split.decision_curves.items():
-            best = useful(curve)
-            span = Cell() if best is None else Cell(f"{best.low:.0%} to {best.high:.0%}")
-            count = 0 if best is None else best.thresholds
-            table.rows.append(Row(name, [Cell(f"{count} of {len(curve.threshold)}"), span]))
-        yield table
+    """The decision curve, and where it speaks for the predictions."""
     figure = decision_figure(split)
     if figure is None or split.decision_curve is None:
         return
@@ -223,5 +194,3 @@ def referral(split: SplitRecord) -> Iterator[Block | None]:
     for percent, number in split.error_at_coverage.items():
         table.rows.append(Row(f"{percent}%", numbers(table, ["accuracy"], {"accuracy": number})))
     yield table
-    figure = coverage_figure(split)
-    yield Figures([] if figure is None else [figure])

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from medldr.evaluation.metrics.items import BUCKETS
-from medldr.folders.evaluation_parts import CalibrationCurve, ShotsRecord
+from medldr.folders.evaluation_parts import Bins, CalibrationCurve, ShotsRecord
 from medldr.folders.evaluation_parts import Curve as RocPoints
 from medldr.folders.evaluation_record import EvaluationRecord, Number, SplitRecord
 from medldr.reporting.document import Drawing
@@ -16,6 +15,7 @@ from medldr.reporting.figures.bars import LOOKS
 from medldr.reporting.figures.drawing import BLUE, INK, ORANGE, number_text, shorten
 from medldr.reporting.figures.lines import Curve, Guide, labelled, lines_figure
 from medldr.reporting.figures.matrix import matrix_figure
+from medldr.reporting.figures.said import figure_words
 
 MOST_WHISKERS = 30
 """With more classes, their intervals would hide each other."""
@@ -29,41 +29,25 @@ def roc_curves(split: SplitRecord) -> dict[str, RocPoints]:
 def roc_figure(split: SplitRecord) -> Drawing | None:
     """One curve per class against all others; None where no curve is defined."""
     curves = roc_curves(split)
-    return _roc(
-        "roc", curves, {name: _of_class(split, name, "auc") for name in curves}, title="ROC curves",
-        caption="Each point is one possible threshold: its sensitivity against its rate of false "
-        "positives (1 - specificity). The dotted diagonal is guessing; a curve that hugs the upper "
-        "left corner separates the classes.",
-    )  # fmt: skip
+    return _roc("roc", curves, {name: _of_class(split, name, "auc") for name in curves})
 
 
 def domain_roc_figure(split: SplitRecord) -> Drawing | None:
     """One curve per domain of a binary task; None without two of them."""
     curves = {name: c for name, c in split.roc_by_domain.items() if len(c.fpr) > 1}
-    return None if len(curves) < 2 else _roc(
-        "roc-domains", curves, {name: split.domains[name].metrics.get("auc") for name in curves},
-        title="ROC curves by domain",
-        caption="Where curves lie apart, the same threshold has another sensitivity or specificity "
-        "from one domain to the next.",
-    )  # fmt: skip
+    numbers = {name: split.domains[name].metrics.get("auc") for name in curves}
+    return _roc("roc-domains", curves, numbers) if len(curves) > 1 else None
 
 
 def _roc(
-    name: str, curves: Mapping[str, RocPoints], numbers: Mapping[str, Number | None], **words: Any
+    name: str, curves: Mapping[str, RocPoints], numbers: Mapping[str, Number | None]
 ) -> Drawing | None:
-    drawn = {
-        of: Curve(c.fpr, c.tpr, tips=[
-            f"{of}: sensitivity {t:.3f}, specificity {1 - f:.3f}"
-            for f, t in zip(c.fpr, c.tpr, strict=True)
-        ])
-        for of, c in curves.items()
-    }  # fmt: skip
-    axes = ("1 - specificity", "sensitivity")
-    return labelled(name, drawn, _shown("auc", numbers), labels=axes, guides=[Guide()], **words)
-
-
-def _shown(key: str, numbers: Mapping[str, Number | None]) -> dict[str, tuple[float | None, str]]:
-    return {name: (n.value if n else None, number_text(key, n)) for name, n in numbers.items()}
+    drawn = {}
+    for of, c in curves.items():
+        points = zip(c.fpr, c.tpr, strict=True)
+        tips = [f"{of}: sensitivity {t:.3f}, specificity {1 - f:.3f}" for f, t in points]
+        drawn[of] = Curve(c.fpr, c.tpr, tips=tips)
+    return labelled(name, drawn, "auc", numbers, guides=[Guide()], **figure_words(name))
 
 
 def _of_class(split: SplitRecord, name: str, key: str) -> Number | None:
@@ -80,21 +64,12 @@ def precision_recall_figure(split: SplitRecord) -> Drawing | None:
     """
     found = {name: c for name, c in split.precision_recall.items() if len(c.recall) > 1}
     shares = [c.prevalence for c in found.values()]
-    chance = shares[0] if len(shares) == 1 else None
-    level = "" if chance is None else f"; the dotted line is the prevalence ({100 * chance:.1f}%)"
-    # Average precision does not interpolate, so neither does the curve.
-    curves = {
-        name: Curve(c.recall[::-1], c.precision[::-1], style={"drawstyle": "steps-pre"})
-        for name, c in found.items()
-    }
-    return labelled(
-        "precision-recall", curves,
-        _shown("auprc", {name: _of_class(split, name, "auprc") for name in curves}),
-        guides=[] if chance is None else [Guide(y=chance)],
-        labels=("recall (sensitivity)", "precision (PPV)"), title="Precision-recall curves",
-        caption="Each point is one possible threshold: the share of findings that are detected, "
-        f"and the share of flagged images that have the finding{level}.",
-    )  # fmt: skip
+    guides = [Guide(y=shares[0])] if len(shares) == 1 and shares[0] is not None else []
+    steps = {"drawstyle": "steps-pre"}  # average precision does not interpolate
+    curves = {n: Curve(c.recall[::-1], c.precision[::-1], style=steps) for n, c in found.items()}
+    numbers = {name: _of_class(split, name, "auprc") for name in curves}
+    words = figure_words("precision-recall")
+    return labelled("precision-recall", curves, "auprc", numbers, guides=guides, **words)
 
 
 def calibration_figures(split: SplitRecord, level: float) -> list[Drawing]:
@@ -111,37 +86,33 @@ def calibration_figures(split: SplitRecord, level: float) -> list[Drawing]:
 
 def _calibration(number: int, name: str, curve: CalibrationCurve, level: float) -> Drawing | None:
     last = len(curve.predicted) - 1
-    words = "; ".join(
+    points = "; ".join(
         f"{curve.predicted[i]:.2f} predicted, {curve.observed[i]:.2f} observed "
         f"({curve.low[i]:.2f} to {curve.high[i]:.2f})"
         for i in dict.fromkeys((0, last // 4, last // 2, 3 * last // 4, last))
     )
-    x, y, _ = _filled(curve.bins.confidence, curve.bins.accuracy)
-    dots = {"color": ORANGE, "marker": "o", "ls": "None"}
-    kind = f"a spline with {curve.knots} knots" if curve.knots else "a straight line"
     band = f"smooth curve with {100 * level:g}% band"
-    smooth = Curve(curve.predicted, curve.observed, band, {"color": BLUE}, (curve.low, curve.high))
+    ends = (curve.low, curve.high)
+    smooth = Curve(curve.predicted, curve.observed, band, {"color": BLUE}, ends)
+    dots = _bins(curve.bins, "in bins of equal width", color=ORANGE, ls="None")
+    kind = f"a spline with {curve.knots} knots" if curve.knots else "a straight line"
     return lines_figure(
-        f"calibration-{number}", [smooth, Curve(x, y, "in bins of equal width", dots)],
-        guides=[Guide()], unit=True, legend=1, size=(4.6, 4.6),
-        labels=("predicted probability", f"observed frequency of {shorten(name, 20)}"),
-        title=f"Calibration of {shorten(name, 30)}",
-        caption="Above the dotted line the finding is more frequent than predicted, below it less "
-        f"frequent. The curve is {kind} in the log odds.",
-        alt=f"Calibration curve with {100 * level:g}% band: {words}.",
+        f"calibration-{number}", [smooth, dots], guides=[Guide()], unit=True, legend=1,
+        size=(4.6, 4.6), alt=f"Calibration curve with {100 * level:g}% band: {points}.",
+        **figure_words("calibration", name=shorten(name, 30), kind=kind),
     )  # fmt: skip
 
 
-def _filled(
-    x: Sequence[float | None], y: Sequence[float | None], counts: Sequence[int | None] = ()
-) -> tuple[list[float], list[float], list[int]]:
-    """Bins with an item."""
+def _bins(bins: Bins, label: str = "", **style: str) -> Curve:
+    """The bins with an item, as points that say their numbers."""
+    counts = bins.count or (None,) * len(bins.confidence)
     found = [
-        (one, other, (counts[place] or 0) if counts else 0)
-        for place, (one, other) in enumerate(zip(x, y, strict=True))
-        if one is not None and other is not None
+        (x, y, f"{x:.2f} predicted, {y:.2f} observed ({n})")
+        for x, y, n in zip(bins.confidence, bins.accuracy, counts, strict=True)
+        if x is not None and y is not None
     ]
-    return [f[0] for f in found], [f[1] for f in found], [f[2] for f in found]
+    x, y, tips = ([each[k] for each in found] for k in range(3))
+    return Curve(x, y, label, {"marker": "o", **style}, None, tips)  # type: ignore[arg-type]
 
 
 def reliability_figure(split: SplitRecord, scored: EvaluationRecord) -> Drawing | None:
@@ -155,23 +126,15 @@ def reliability_figure(split: SplitRecord, scored: EvaluationRecord) -> Drawing 
     if bins is None or not any(bins.count):
         return None
     definition, ece = scored.calibration.definition, number_text("ece", split.metrics.get("ece"))
-    axes = ("predicted confidence", "observed accuracy")
-    reading = "Of the cases predicted with a confidence of 80%, 80% should be correct"
-    if definition != "top-label":
-        axes = ("predicted probability", "observed frequency")
-        reading = "Of the labels predicted with a probability of 80%, 80% should be present"
-    x, y, counts = _filled(bins.confidence, bins.accuracy, bins.count)
-    tips = [
-        f"{a:.2f} predicted, {b:.2f} observed ({n})" for a, b, n in zip(x, y, counts, strict=True)
-    ]
+    what = "cases" if definition == "top-label" else "labels"
+    reading = f"Of the {what} predicted with a probability of 80%, 80% should be right"
+    points = _bins(bins, color=BLUE)
     return lines_figure(
-        "reliability", [Curve(x, y, style={"color": BLUE, "marker": "o"}, tips=tips)],
-        guides=[Guide()], unit=True, size=(4.6, 4.6), labels=axes,
-        title=f"Reliability, ECE {ece}",
-        caption=f"{reading}: points on the dotted line. Points below it are overconfident, above "
-        f"it underconfident. ECE by the {definition} definition with {len(bins.count)} bins of "
-        "equal width.",
-        alt=f"ECE {ece}. Mean {axes[0]}, {axes[1]} (count): {'; '.join(tips)}.",
+        "reliability", [points], guides=[Guide()], unit=True, size=(4.6, 4.6),
+        alt=f"ECE {ece}. Mean probability, observed frequency (count): {'; '.join(points.tips)}.",
+        **figure_words(
+            "reliability", ece=ece, reading=reading, definition=definition, bins=len(bins.count)
+        ),
     )  # fmt: skip
 
 
@@ -182,44 +145,19 @@ def decision_figure(split: SplitRecord) -> Drawing | None:
         return None
     percent, top = [100 * t for t in curve.threshold], max(*curve.model, *curve.treat_all, 0.01)
     shown = [curve.threshold.index(t) for t in (0.1, 0.25, 0.5, 0.75) if t in curve.threshold]
-    words = "; ".join(
+    points = "; ".join(
         f"{100 * curve.threshold[i]:g}%: {curve.model[i]:.3f}, on all {curve.treat_all[i]:.3f}"
         for i in shown
     )
     on_all = {"color": INK, "ls": "--", "lw": 1.3}
+    lines = [
+        Curve(percent, curve.model, "act on the predictions", {"color": BLUE}),
+        Curve(percent, curve.treat_all, "act on all images", on_all),
+    ]
     return lines_figure(
-        "decision",
-        [Curve(percent, curve.model, "act on the predictions", {"color": BLUE}),
-         Curve(percent, curve.treat_all, "act on all images", on_all)],
-        guides=[Guide(y=0, label="act on none")], legend=1, size=(4.6, 3.9),
-        limits={"xlim": (0, 100), "ylim": (-0.3 * top, 1.08 * top)},
-        labels=("threshold probability (%)", "net benefit"), title="Decision curve",
-        caption="At the probability from which you would act, the highest line is the policy with "
-        "the largest net benefit on these images: true positives per image, less false positives "
-        "weighted by the odds of that probability. The lines have no CI.",
-        alt=f"Net benefit of acting on the predictions by threshold probability: {words}.",
-    )  # fmt: skip
-
-
-def coverage_figure(split: SplitRecord) -> Drawing | None:
-    """Error against the share of images that are kept; None where there is no curve."""
-    curve = split.risk_coverage
-    if curve is None or not curve.coverage:
-        return None
-    kept, error = ([100 * v for v in values] for values in (curve.coverage, curve.error))
-    words = "; ".join(
-        f"{percent}% {100 * number.value:.1f}%"
-        for percent, number in split.error_at_coverage.items()
-        if number.value is not None
-    )
-    area = number_text("aurc", split.metrics.get("aurc"))
-    return lines_figure(
-        "coverage", [Curve(kept, error, style={"color": BLUE})], size=(4.6, 3.5),
-        limits={"xlim": (0, 101), "ylim": (0, max(*error, error[-1], 1.0) * 1.08)},
-        labels=("images kept, most confident first (%)", "error (%)"), title="Risk-coverage curve",
-        caption="The error among the images that are kept when the least confident ones are left "
-        "to a reader; a line that rises to the right means that confidence tells errors apart.",
-        alt=f"AURC {area}. Error by images kept: {words}.",
+        "decision", lines, guides=[Guide(y=0, label="act on none")], legend=1, size=(4.6, 3.9),
+        limits={"xlim": (0, 100), "ylim": (-0.3 * top, 1.08 * top)}, **figure_words("decision"),
+        alt=f"Net benefit of acting on the predictions by threshold probability: {points}.",
     )  # fmt: skip
 
 
@@ -248,25 +186,18 @@ def frequency_figure(split: SplitRecord, shots: ShotsRecord) -> Drawing | None:
             if number.low is not None and number.high is not None:
                 ends = [100 * number.low, 100 * number.high]
                 curves.append(Curve([n, n], ends, style={"color": colour, "lw": 1.4, "marker": ""}))
-        tips = [f"{n:,} training images, recall {number_text('recall', r)}%" for n, _, r in of]
-        tips = [f"{name}: {tip}" for (_, name, _), tip in zip(of, tips, strict=True)]
+        tips = [f"{c}: {n:,} training images, recall {number_text('recall', r)}%" for n, c, r in of]
         style = {"color": colour, "marker": marker, "ls": "None", "ms": 6}
         y = [100 * (number.value or 0) for _, _, number in of]
         curves += [Curve([n for n, _, _ in of], y, bucket, style, None, tips)] if of else []
         texts += tips
-    named = texts if few else [*texts[:3], *texts[-3:]]
+    limits = [n for n in (shots.many, shots.few) if found and found[-1][0] < n < found[0][0]]
     shown = "" if few else "The three most frequent and the three rarest classes: "
     return lines_figure(
-        "frequency", curves, log="x", legend=3, size=(5.2, 3.5),
-        guides=[Guide(x=n) for n in (shots.many, shots.few) if found and
-                found[-1][0] < n < found[0][0]],
-        limits={"ylim": (-3, 103)},
-        labels=("training images of the class", "recall (%)"),
-        title="Recall by training images",
-        caption=f"Each point is a class; dotted lines are at {shots.many} and {shots.few} training "
-        "images, which divide many from medium and medium from few."
-        + (" Bars are 95% CIs." if few else ""),
-        alt=f"{shown}{'; '.join(named)}.",
+        "frequency", curves, log="x", legend=3, size=(5.2, 3.5), limits={"ylim": (-3, 103)},
+        guides=[Guide(x=n) for n in limits],
+        alt=f"{shown}{'; '.join(texts if few else [*texts[:3], *texts[-3:]])}.",
+        **figure_words("frequency", many=shots.many, few=shots.few),
     )  # fmt: skip
 
 
@@ -287,10 +218,6 @@ def confusion_figure(split: SplitRecord, names: Sequence[str]) -> Drawing | None
         + (f" ({shares[i, i]:.0f}%)" if totals[i, 0] else "")
         for i, name in enumerate(names)
     ]
-    return matrix_figure(
-        "confusion", shares, names, counts=counts, labels=("predicted class", "true class"),
-        title="Confusion matrix, % of each true class",
-        caption="Rows are true classes, columns predicted classes; each row adds up to 100%, and "
-        "the diagonal is the recall. Numbers of images are in parentheses.",
-        alt=f"Correct predictions per class: {', '.join(rows)}.",
-    )  # fmt: skip
+    alt = f"Correct predictions per class: {', '.join(rows)}."
+    words = figure_words("confusion")
+    return matrix_figure("confusion", shares, names, counts=counts, alt=alt, **words)

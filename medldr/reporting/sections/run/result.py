@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from medldr.evaluation.comparison.comparison import Size
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.subgroups import FEWEST
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
@@ -23,6 +22,7 @@ from medldr.reporting.results.headline import (
 )
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.run.drawn import confusion_figure, roc_figure
+from medldr.reporting.sections.run.parts import Part, metrics_table, size_cell
 from medldr.reporting.sections.run.verdict import (
     PAIR,
     banners,
@@ -68,50 +68,33 @@ def results_table(scored: EvaluationRecord, *, short: bool = False) -> Table:
         short: Whether it has to fit a terminal.
     """
     keys, chosen = leading(scored), scored.selection
-    known = [metric_facts(key) for key in keys]
-    table = Table("Results of this network", ["Split", "Images"])
+    caption = "Results of this network"
     if chosen is not None:
-        table.caption += f" (epoch {chosen.epoch}, {rule_text(chosen.rule, chosen.split or '')})"
-    table.columns += [of.short_heading if short else of.heading for of in known]
+        caption += f" (epoch {chosen.epoch}, {rule_text(chosen.rule, chosen.split or '')})"
 
-    def add(name: str, part: SplitRecord | DomainRecord, seen: bool | None, style: str) -> None:
-        tags = {"unseen": seen is False, "few groups": part.few_groups}
-        cells = [
-            table.number(key, Estimate.of(part.metrics[key])) if key in part.metrics else Cell()
-            for key in keys
-        ]
-        name += ", unseen" if short and seen is False else ""
-        held = tuple(tag for tag, holds in tags.items() if holds)
-        size = Cell() if part.n is None else Cell(part.n, detail=_detail(scored, part))
-        table.rows.append(Row(name, [size, *cells], held, style))
+    def part(name: str, of: SplitRecord | DomainRecord, seen: bool | None, style: str = "") -> Part:
+        count = of.class_counts.get(scored.positive_class or "")
+        mix = "" if count is None else f"{count.n:,} {scored.positive_class}"
+        return Part(name, of.metrics, [size_cell(of, mix)], of.few_groups, seen, style=style)
 
-    shown = page_order(scored)
+    shown, parts = page_order(scored), []
     most = MOST_ROWS - len(shown) if short else MOST_DOMAINS
     for name, split in shown.items():
         title = _SHORT.get(name, split_name(name)) if short else split_name(name)
-        add(title, split, False if split.unseen else None, "head")
+        parts.append(part(title, split, False if split.unseen else None, "head"))
         if split.by_group is not None:
-            add("  by group", split.by_group, None, "")
+            parts.append(part("  by group", split.by_group, None))
         if name in TESTS and 1 < len(split.domains) <= most:
-            for domain, entry in split.domains.items():
-                add(f"  {domain}", entry, entry.seen, "")
+            parts += [part(f"  {domain}", of, of.seen) for domain, of in split.domains.items()]
+    table = metrics_table(caption, ["Split", "Images"], parts, keys=keys, short=short)
     first = headline(scored)
     level = None if first is None else guessing(scored, first)
     row = chance_row([(key, level) for key in keys])
     if row is not None:
         heading = "Guessing" if short else row.heading
         table.rows.append(Row(heading, [Cell(), *row.cells], style=row.style, apart=True))
-    table.notes = _notes(scored, keys, short=short)
+    table.notes += _notes(scored, keys, short=short)
     return table
-
-
-def _detail(scored: EvaluationRecord, part: SplitRecord | DomainRecord) -> str:
-    """Positives and groups of a row."""
-    count = part.class_counts.get(scored.positive_class or "")
-    said = [] if count is None else [f"{count.n:,} {scored.positive_class}"]
-    if isinstance(part, DomainRecord) or part.unit == "group":
-        said += [f"{part.n_groups:,} groups"] if part.n_groups not in (None, part.n) else []
-    return ", ".join(said)
 
 
 def _notes(scored: EvaluationRecord, keys: tuple[str, ...], *, short: bool) -> list[str]:
@@ -193,13 +176,3 @@ def _forest(
         legend={"o": "seen in training", "s": "unseen"} if name == "domains" else None,
         caption=sentence("first_forest", of=name[:-1]),
     )  # fmt: skip
-
-
-def counts_text(split: SplitRecord) -> str:
-    """Number of images, and of groups where they are fewer.
-
-    Example:
-        >>> counts_text(SplitRecord(n=1240, n_groups=310, unit="group"))
-        '1,240 images of 310 groups (patients, slides)'
-    """
-    return Size(split.n, split.n_groups, unit=split.unit or "").counts

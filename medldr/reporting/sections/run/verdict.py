@@ -7,21 +7,14 @@ is one network, so nothing here is said of a method.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final, Literal
 
 from medldr.evaluation.comparison.comparison import Collapse, Size
 from medldr.evaluation.comparison.findings import direction
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import degenerate
-from medldr.evaluation.subgroups import FEWEST
-from medldr.folders.evaluation_record import (
-    DomainRecord,
-    EvaluationRecord,
-    Number,
-    SplitRecord,
-    Worst,
-)
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Verdict
 from medldr.reporting.prose import sentence, words
@@ -120,25 +113,29 @@ def scored_verdict(scored: EvaluationRecord | None, ending: tuple[str, str] = ("
         scored: How the run was evaluated; None if it was not.
         ending: A word and a sentence for a run that did not end well.
     """
-    split, key = headline(scored), None
+    split = headline(scored)
+    keys: tuple[str, ...] = ()
     if scored is not None and split is not None:
-        guess = guessing(scored, split)
-        levels: Mapping[str, float] = {} if guess is None else guess.values
-        key = next((k for k in leading(scored) if k in levels and k in split.metrics), None)
-        key = key or next((k for k in leading(scored) if k in split.metrics), None)
-    if scored is None or split is None or key is None:
+        keys = tuple(key for key in leading(scored) if key in split.metrics)
+    if scored is None or split is None or not keys:
         text = ending[1] or sentence("no_evaluation")
         more = (sentence("no_evaluation"),) if ending[1] else ()
         return Verdict(ending[0] or "not evaluated", text, "bad" if ending[1] else "open", more)
-    number, tested = split.metrics[key], headline_split(scored) in TESTS
-    found = worth(number, levels[key]) if key in levels else None
+    guess = guessing(scored, split)
+    levels = {} if guess is None else guess.values
+    judged = next((key for key in keys if key in levels), "")
+    found = worth(split.metrics[judged], levels[judged]) if judged else None
     word: str = found or "described"
-    text = f"{_number(scored, key, number)} on {_where(scored, split)}"
-    text += f"; guessing reaches {metric_facts(key).with_unit(levels[key])}." if found else "."
+    text = f"{_number(scored, keys[0], split.metrics[keys[0]])} on {_where(scored, split)}"
+    if judged not in ("", keys[0]):
+        text += f"; {_number(scored, judged, split.metrics[judged])}"
+    text += (
+        f"; guessing reaches {metric_facts(judged).with_unit(levels[judged])}." if found else "."
+    )
     tone: Literal["good", "bad", "open"] = "open"
     if ending[0]:
         word, text, tone = ending[0], f"{ending[1]} {text}", "bad"
-    elif not tested:
+    elif headline_split(scored) not in TESTS:
         here = split_name(headline_split(scored)).lower()
         word, text = "no test result", f"{sentence('no_test_split', split=here)} {text}"
     elif scored.selection is not None and scored.selection.oracle:
@@ -146,7 +143,9 @@ def scored_verdict(scored: EvaluationRecord | None, ending: tuple[str, str] = ("
         text = f"{sentence('run_oracle', rule=scored.selection.rule)} {text}"
     elif found and found != "not clearly better than guessing":
         tone = "good" if found == "better than guessing" else "bad"
-    return Verdict(word, text, tone, tuple(filter(None, _more(scored, split, key, guess))))
+    return Verdict(
+        word, text, tone, tuple(filter(None, _more(scored, split, judged or keys[0], guess)))
+    )
 
 
 def _where(scored: EvaluationRecord, split: SplitRecord) -> str:
@@ -233,19 +232,3 @@ def collapses(scored: EvaluationRecord) -> list[Banner]:
     wrong = None if split is None else degenerate(split.decided, scored.class_names)
     found = [] if wrong is None else [Collapse(name, "This run", 0, *wrong)]
     return collapse_banner(collapse_texts(found, {"This run": (0,)}), split_name(name).lower())
-
-
-def worst_group(split: SplitRecord) -> Worst | None:
-    """The group with the lowest accuracy among those large enough to have one that says something.
-
-    Files keep the lowest of all groups, as WILDS defines it, also where that is of one image.
-    """
-    large = [
-        Worst(name=name, n=of.n, accuracy=Number(value=of.accuracy, low=of.low, high=of.high))
-        for name, of in split.groups.items()
-        if of.n >= FEWEST and of.accuracy is not None
-    ]
-    if split.groups:
-        return min(large, key=lambda each: each.accuracy.value or 0.0, default=None)
-    small = split.worst_group is None or (split.worst_group.n or 0) < FEWEST
-    return None if small else split.worst_group
