@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from medldr.config.sections import held_out, section
 from medldr.config.yaml import read_yaml
@@ -26,6 +26,8 @@ from medldr.folders.privacy import (
 from medldr.folders.run_record import RunRecord, Selection, read_run_record
 from medldr.types import Predictions
 
+RATE: Final = "training.lr"
+"""The key of the learning rate."""
 Config: TypeAlias = Mapping[str, Any]
 """A resolved configuration."""
 
@@ -218,3 +220,19 @@ def _fold(config: Config) -> str | None:
 
 def _holding_out(config: Config, domain: str) -> dict[str, Any]:
     return {**config, "data": {**section(config, "data"), "held_out": [domain]}}
+
+
+def rate_of(files: RunFiles | None) -> float | None:
+    """The learning rate used by a run; None where its configuration does not say.
+
+    Example:
+        >>> config = {"training": {"lr": 0.002}, "algorithm": {"name": "x", "lr_scale": 0.5}}
+        >>> rate_of(RunFiles("a", config))
+        0.001
+    """
+    config = {} if files is None else files.config
+    rate = section(config, "training").get("lr")
+    scale = section(config, "algorithm").get("lr_scale", 1.0)
+    if not isinstance(rate, int | float) or not isinstance(scale, int | float):
+        return None
+    return float(rate) * float(scale)

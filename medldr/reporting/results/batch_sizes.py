@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from medldr.config.identity import NOT_HASHED
@@ -76,19 +76,12 @@ class BatchCurve:
         metric: The metric.
         split: The split.
         lines: One per method, the reference first.
-        incomplete: Sizes that lack some of the held-out domains, by method; they have no point.
-        domains: Held-out domains that a point is a mean over; 0 or 1 where it is none.
-        repeated: Sizes with several different results of the same held-out domain, by method; the
-            point is of the first.
     """
 
     data: str
     metric: str
     split: str
     lines: tuple[BatchLine, ...]
-    incomplete: Mapping[str, tuple[int, ...]]
-    domains: int = 0
-    repeated: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def same_steps(self) -> bool:
@@ -152,15 +145,7 @@ def _curve(data: str, metric: str, split: str, methods: Sequence[BatchLine]) -> 
         else line
         for place, line in enumerate(methods)
     ]
-    return BatchCurve(
-        data,
-        metric,
-        split,
-        lines=tuple(sorted(lines, key=lambda line: not line.reference)),
-        incomplete={line.name: line.incomplete for line in lines if line.incomplete},
-        domains=max(line.domains for line in lines),
-        repeated={line.name: line.repeated for line in lines if line.repeated},
-    )
+    return BatchCurve(data, metric, split, tuple(sorted(lines, key=lambda of: not of.reference)))
 
 
 def _line(study: Study, cells: Sequence[_Cell], averages: Averages) -> BatchLine | None:

@@ -15,8 +15,8 @@ from medldr.evaluation.comparison.comparison import Comparison, Difference
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_names
+from medldr.reporting.read.run import RATE
 from medldr.reporting.read.study import Entry, Study
-from medldr.reporting.results.training import RATE
 
 FOLDS = "pooled folds"
 """Why differences of pooled folds are not tested."""

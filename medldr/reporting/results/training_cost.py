@@ -17,7 +17,7 @@ from medldr.folders.run_record import RunRecord, what_ran
 from medldr.metric import Metric
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.averages import Averages
-from medldr.reporting.results.data_sets import DataSet
+from medldr.reporting.results.gains import DataSet
 
 SECONDS: Final = Metric(
     "seconds_per_step",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from medldr.config.sections import section
+from medldr.reporting.read.run import rate_of
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.rows import method_row
 from medldr.reporting.table import DASH, Cell, Table
 

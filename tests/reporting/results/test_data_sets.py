@@ -10,7 +10,7 @@ from scipy.special import expit, logit
 from medldr.evaluation import checked
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.averages import Averages, average_differences
-from medldr.reporting.results.data_sets import data_sets
+from medldr.reporting.results.gains import data_sets
 from medldr.reporting.results.grid import make_grid
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.results.averages import average_differences
-from medldr.reporting.results.pooled import Compared, pooled
+from medldr.reporting.results.gains import Compared, pooled
 
 HELPS = {"dermamnist": 0.1, "octmnist": 0.02, "bloodmnist": -0.03}
 

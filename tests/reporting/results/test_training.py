@@ -4,10 +4,9 @@ import pytest
 
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import Layout, Member
-from medldr.reporting.read.run import RunFiles
+from medldr.reporting.read.run import RunFiles, rate_of
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.training import rate_of
 from medldr.reporting.sections.training import training_table
 from medldr.reporting.writers.cells import printed
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from medldr.reporting.results.data_sets import data_sets
+from medldr.reporting.results.gains import data_sets
 from medldr.reporting.results.training_cost import (
     ELSEWHERE,
     TOO_FEW,

@@ -7,7 +7,7 @@ import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.document import Document, Verdict
-from medldr.reporting.results.training import rate_of
+from medldr.reporting.read.run import rate_of
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.latex import (
     fitting,

@@ -7,7 +7,7 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import MUTED, ORANGE
 from medldr.reporting.figures.forest import BETTER, Whisker, forest_figure
-from medldr.reporting.results.pooled import Pooled
+from medldr.reporting.results.gains import Pooled
 
 SMALLEST, LARGEST = 4.0, 11.0
 """Width in points of the squares, whose area is the weight."""

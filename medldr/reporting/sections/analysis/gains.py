@@ -14,8 +14,7 @@ from medldr.reporting.document import Figures, Section
 from medldr.reporting.figures.sweep.gains import gains_figure, place_name
 from medldr.reporting.figures.sweep.pooled import pooled_figure
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.results.gains import Gain
-from medldr.reporting.results.pooled import Pooled
+from medldr.reporting.results.gains import Gain, Pooled
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.domain_gap import spoken
 from medldr.reporting.sections.rows import count, method_row, show_p

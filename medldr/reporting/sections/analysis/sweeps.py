@@ -10,9 +10,14 @@ from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.document import Section
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.batch_sizes import BatchCurve, batch_curves
-from medldr.reporting.results.data_sets import data_sets
-from medldr.reporting.results.gains import gains, metric_of_domains
-from medldr.reporting.results.pooled import Compared, Pooled, pooled
+from medldr.reporting.results.gains import (
+    Compared,
+    Pooled,
+    data_sets,
+    gains,
+    metric_of_domains,
+    pooled,
+)
 from medldr.reporting.results.training_cost import Cost, training_cost
 from medldr.reporting.sections.analysis.gains import (
     SweepGains,

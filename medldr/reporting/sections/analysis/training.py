@@ -66,20 +66,21 @@ def batch_table(curve: BatchCurve) -> Table:
         ]
         row = method_row(line.name, cells, reference=line.reference, control=line.control)
         table.rows.append(row)
-    if curve.domains > 1:
+    domains = max(line.domains for line in curve.lines)
+    if domains > 1:
         table.notes.append(
-            f"Means over {curve.domains} domains that were held out one at a time, each with its "
+            f"Means over {domains} domains that were held out one at a time, each with its "
             "whole test set."
         )
-    for name, lost in curve.incomplete.items():
-        many = ", ".join(map(str, lost))
-        table.notes.append(f"{name} has no mean at {many}: some held-out domains lack a result.")
-    for name, several in curve.repeated.items():
-        many = ", ".join(map(str, several))
-        table.notes.append(
-            f"{name} has several results at {many}: shown is the one that comes first in the "
-            "tables of the sweep."
-        )
+    for line in curve.lines:
+        said = {
+            "has no mean at {}: some held-out domains lack a result.": line.incomplete,
+            "has several results at {}: shown is the one that comes first in the tables of the "
+            "sweep.": line.repeated,
+        }
+        for text, at in said.items():
+            many = ", ".join(map(str, at))
+            table.notes += [f"{line.name} {text.format(many)}"] if at else []
     return table
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import fmean
 
 from medldr.data.metadata_columns import FEWEST
 from medldr.evaluation.comparison.comparison import Score
-from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.metrics import METRICS, metric_facts, other_half
 from medldr.reporting.document import Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.fold_means import fold_means, fold_names
 from medldr.reporting.results.frame import rule_means
 from medldr.reporting.sections.comparison.tables import count_cell, domain_table, gap_table
 from medldr.reporting.sections.sweep.common import Results
@@ -188,10 +189,40 @@ def fold_table(results: Results, column: str, metric: str) -> Table | None:
         intervals=False,
     )
 
+    numbers = {row: _fold_numbers(study, row, column, metric) for row in study.rows}
+
     def cell(row: str, place: int) -> Cell:
-        value = fold_means(study, row, column, metric)[place]
+        value = numbers[row][place]
         if isinstance(value, float):
             return Cell(known.show(value), order=value)
         return table.number(metric, value)
 
     return pivot(study, table, range(4), cell)
+
+
+def _fold_numbers(
+    study: Study, row: str, column: str, metric: str
+) -> tuple[Estimate | None, Estimate | None, float | None, float | None]:
+    """Pooled predictions, and the mean and ends of single folds where each fold has a number.
+
+    Means are over the folds of each seed, then over seeds.
+    """
+
+    def scored(entry: Entry) -> float | None:
+        found = None if entry.files is None else entry.files.evaluation
+        return None if found is None else found.scores.value("test", metric)
+
+    done = [entry for entry in study.of(row, column) if entry.folds and entry.files is not None]
+    pooled = [value for entry in done if (value := scored(entry)) is not None]
+    each = [[scored(fold) for fold in entry.folds.values()] for entry in done]
+    known = [[value for value in values if value is not None] for values in each]
+    together = spread(pooled) if pooled else None
+    if not known or known != each:
+        return together, None, None, None
+    every = [value for values in known for value in values]
+    return together, spread([fmean(values) for values in known]), min(every), max(every)
+
+
+def fold_names(study: Study, column: str) -> list[str]:
+    """Names of the folds of a column, in the order of the sweep; empty where none are pooled."""
+    return list(dict.fromkeys(name for entry in study.of(column=column) for name in entry.folds))

@@ -16,11 +16,11 @@ from medldr.config.sections import held_out, section
 from medldr.evaluation.comparison.comparison import Difference, corrected
 from medldr.reporting.document import Verdict
 from medldr.reporting.prose import sentence
+from medldr.reporting.read.run import RATE, rate_of
 from medldr.reporting.read.study import Study
 from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.results.data_sets import data_sets
-from medldr.reporting.results.training import RATE, rate_of
+from medldr.reporting.results.gains import data_sets
 from medldr.reporting.sections.comparison.verdict import CLEAR, Asked, size_text, verdict
 from medldr.reporting.sections.rows import count, grouped, listed
 from medldr.reporting.sections.sweep.common import Results

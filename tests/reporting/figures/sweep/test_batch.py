@@ -19,7 +19,7 @@ def curve_of(*, per_domain=True, low=True):
 
     lines = (line("ERM", 0.0, reference=True), line("LatentDR (SA)", 0.1),
              line("ERM, half the rate", 0.0, control=True))  # fmt: skip
-    return BatchCurve("pacs", "accuracy", "test", lines, {})
+    return BatchCurve("pacs", "accuracy", "test", lines)
 
 
 @pytest.mark.parametrize("low", [True, False])

@@ -6,7 +6,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.pooled import pooled_figure
-from medldr.reporting.results.pooled import Effect, Pooled
+from medldr.reporting.results.gains import Effect, Pooled
 
 
 def pooled_of(gains, over="data sets"):

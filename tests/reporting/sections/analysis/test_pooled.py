@@ -5,7 +5,7 @@ import pytest
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.random_effects import random_effects
 from medldr.reporting.document import Figures, Paragraph
-from medldr.reporting.results.pooled import Effect, Pooled
+from medldr.reporting.results.gains import Effect, Pooled
 from medldr.reporting.sections.analysis.gains import (
     OF_DOMAINS,
     pooled_lines,

@@ -1,7 +1,5 @@
 """Sections on what training takes: sizes of a batch, and the cost of a step."""
 
-from dataclasses import replace
-
 import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
@@ -19,15 +17,15 @@ def line(name, sizes, steps=10, **more):
     return BatchLine(name, tuple(points), **more)
 
 
-def curve_of(*lines, incomplete=(), domains=1, data="pacs"):
-    return BatchCurve(data, "accuracy", "test", lines, dict(incomplete), domains)
+def curve_of(*lines, data="pacs"):
+    return BatchCurve(data, "accuracy", "test", lines)
 
 
 ERM, SA = line("ERM", (4, 8, 16), reference=True), line("LatentDR (SA)", (4, 8, 32))
 
 
 def test_sizes_are_columns_and_what_is_missing_is_a_dash():
-    found = {"A sweep": [curve_of(ERM, SA, incomplete={"ERM": (96,)}, domains=4)]}
+    found = {"A sweep": [curve_of(ERM._replace(incomplete=(96,), domains=4), SA)]}
     made = batch_section(found)
     (table,) = made.tables
     assert table.columns == ["Method", *(f"{3 * n} ({n} of each domain)" for n in (4, 8, 16, 32))]
@@ -45,7 +43,7 @@ def test_sizes_are_columns_and_what_is_missing_is_a_dash():
 
 
 def test_a_result_that_is_not_shown_is_told():
-    several = replace(curve_of(ERM), repeated={"ERM": (12, 24)})
+    several = curve_of(ERM._replace(repeated=(12, 24)))
     (table,) = batch_section({"A sweep": [several]}).tables
     assert table.notes == [
         "ERM has several results at 12, 24: shown is the one that comes first in the tables of the "
