@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
-from medldr.reporting.table import Cell, Table
+from medldr.reporting.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -63,23 +63,6 @@ class Heading:
     """A heading within a section."""
 
     text: str
-
-
-@dataclass(frozen=True)
-class Card:
-    """One large number, the first of its split in colour."""
-
-    title: str
-    cell: Cell
-
-
-@dataclass(frozen=True)
-class Cards:
-    """The headline numbers of one split."""
-
-    title: str
-    cards: Sequence[Card]
-    level: float
 
 
 @dataclass(frozen=True)
@@ -160,9 +143,7 @@ class Pictures:
     large: bool = False
 
 
-Block: TypeAlias = (
-    Paragraph | Bullets | Heading | Cards | Pairs | Folded | Figures | Pictures | Table
-)
+Block: TypeAlias = Paragraph | Bullets | Heading | Pairs | Folded | Figures | Pictures | Table
 B = TypeVar("B", bound=Block)
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.results.headline import headline, headline_split
 from medldr.reporting.sections.run.result import results_table
-from medldr.reporting.table import Table, interval
+from medldr.reporting.table import interval
 from medldr.reporting.wording import card_metrics
 from medldr.reporting.writers.html import html_notebook
 
@@ -39,8 +37,3 @@ def run_line(scored: EvaluationRecord) -> str:
 def run_html(scored: EvaluationRecord, title: str) -> str:
     """The numbers that a run prints on the terminal, as a table for a notebook."""
     return html_notebook(title, [results_table(scored, short=True)])
-
-
-def sweep_html(tables: Sequence[Table], title: str) -> str:
-    """The grids that a sweep prints on the terminal, for a notebook."""
-    return html_notebook(title, tables)

@@ -80,9 +80,9 @@ class SweepResult:
 
     def _repr_html_(self) -> str | None:
         """Its numbers as tables; None, which shows `repr`, before its report is written."""
-        from medldr.reporting.notebook import sweep_html
+        from medldr.reporting.writers.html import html_notebook
 
-        return sweep_html(self.tables, repr(self)) if self.tables else None
+        return html_notebook(repr(self), self.tables) if self.tables else None
 
     @property
     def complete(self) -> bool:

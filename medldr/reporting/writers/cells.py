@@ -22,7 +22,6 @@ class Printed:
         spread: The standard deviation alone; it is part of `extra` too.
         count: The number of runs alone, likewise.
         style: Class of the style sheet.
-        unit: The unit of the number, which a table has in its heading.
     """
 
     text: str
@@ -33,7 +32,6 @@ class Printed:
     spread: str = ""
     count: str = ""
     style: str = ""
-    unit: str = ""
 
 
 def printed(cell: Cell) -> Printed:
@@ -66,7 +64,6 @@ def printed(cell: Cell) -> Printed:
         spread=spread,
         count=held.count,
         style=cell.style or "".join(held.marks),
-        unit="%" if known.percent else "",
     )
 
 

@@ -9,10 +9,9 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from medldr.metrics import metric_facts
-from medldr.reporting.document import Card, Cards, Document
-from medldr.reporting.table import Table, interval
-from medldr.reporting.writers.cells import noise, printed
+from medldr.reporting.document import Document
+from medldr.reporting.table import Table
+from medldr.reporting.writers.cells import printed
 from medldr.version import __version__
 
 if TYPE_CHECKING:
@@ -31,19 +30,9 @@ def _environment() -> Environment:
     # Only our own drawings pass unescaped; matplotlib has escaped the texts inside them.
     kind = {"kind": lambda block: type(block).__name__}
     breaks = {"breakable": lambda text: escape(text).replace("_", Markup("_<wbr>"))}
-    environment.filters |= {"svg": Markup, "printed": printed, "range": _range, **kind, **breaks}
+    environment.filters |= {"svg": Markup, "printed": printed, **kind, **breaks}
     environment.globals["version"] = __version__
     return environment
-
-
-def _range(cards: Cards, card: Card) -> str:
-    """The interval of a large number, which must not break across lines, or its noise."""
-    held, known = card.cell.estimate, card.cell.metric or metric_facts("")
-    if held is not None and held.noise is not None:
-        return noise(held.noise, known)
-    ends = "" if held is None else interval(held, known)
-    unbroken = ends.replace(" ", "\N{NO-BREAK SPACE}")
-    return f"{100 * cards.level:g}%\N{NO-BREAK SPACE}CI {unbroken}" if ends else ""
 
 
 def html_page(document: Document) -> str:

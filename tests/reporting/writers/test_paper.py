@@ -6,8 +6,7 @@ import pytest
 
 from medldr.reporting.document import Document, Figures, Section
 from medldr.reporting.figures.drawing import BLUE, add_tips, draw, draw_axes
-from medldr.reporting.figures.for_paper import for_paper
-from medldr.reporting.writers.paper import drawings_of, write_figures
+from medldr.reporting.writers.paper import drawings_of, for_paper, write_figures
 
 pytestmark = pytest.mark.usefixtures("drawn")
 

@@ -4,8 +4,8 @@ import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.dots import GUESSING, Panel, dots_figure
+from medldr.reporting.writers.paper import for_paper
 
 ACCURACY = metric_facts("accuracy")
 

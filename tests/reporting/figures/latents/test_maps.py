@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation.maps import Map, Maps
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.maps import map_figures
 from medldr.reporting.figures.latents.scatter import MOST_POINTS
+from medldr.reporting.writers.paper import for_paper
 
 LARGEST = 400_000
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from medldr.evaluation.representation.queries import Queries, Scene
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.latents.maps import queries_figure
+from medldr.reporting.writers.paper import for_paper
 
 
 def scene(queries, times=1, ground=60, names=(), views=("degraded", "restored"), seed=0):

@@ -3,9 +3,9 @@
 import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.batch import batch_figure
 from medldr.reporting.results.batch_sizes import BatchCurve, BatchLine, BatchPoint
+from medldr.reporting.writers.paper import for_paper
 
 
 def curve_of(*, per_domain=True, low=True):

@@ -4,9 +4,9 @@ import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.random_effects import random_effects
-from medldr.reporting.figures.for_paper import for_paper
 from medldr.reporting.figures.sweep.pooled import pooled_figure
 from medldr.reporting.results.gains import Effect, Pooled
+from medldr.reporting.writers.paper import for_paper
 
 
 def pooled_of(gains, over="data sets"):
