@@ -26,14 +26,12 @@ class SweepRuns:
     """Finished runs of one column of a sweep.
 
     Attributes:
-        column: The column, such as the domain that was held out; empty where there is only one.
         rows: The run folders of each method, by the title of its row, the reference first; of
             each the one that is analysed in detail first, whose seed is the same in all methods
             where they share any, and then by seed.
         notes: What was left out, in words.
     """
 
-    column: str
     rows: dict[str, list[Path]]
     notes: tuple[str, ...]
 
@@ -61,7 +59,8 @@ def runs_of_sweep(folder: Path) -> SweepRuns:
     found = kept or done
     columns = list(dict.fromkeys(member.column for member in found))
     if len(columns) > 1:
-        notes.append(f"latents are those of {columns[0]}; the sweep has {len(columns)} columns")
+        name = columns[0].replace("held_out-", "held out: ")  # as sweeps name such columns
+        notes.append(f"the sweep has {len(columns)} columns; the latents are of one, {name}")
     rows: dict[str, list[Member]] = {}
     for member in found:
         if member.column == columns[0]:
@@ -80,7 +79,6 @@ def runs_of_sweep(folder: Path) -> SweepRuns:
     by_row = {member.row: member.row_values.values() for member in sweep.members}
     titles = printed_titles(by_row, {**row_titles(), **sweep.layout.titles}, ())
     return SweepRuns(
-        columns[0] if len(columns) > 1 else "",
         {
             titles[name]: [files.run(m.run).path for m in _seed_first(members, seed)]
             for name, members in shown.items()
