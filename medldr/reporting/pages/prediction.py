@@ -112,8 +112,8 @@ def prediction_page(found: Decided, pictures: Sequence[tuple[str, bool]]) -> Doc
     sections = assemble(
         "prediction",
         [
-            ("answers", lambda: shown.section("answers")),
             ("maps", lambda: _maps(found, pictures)),
+            ("answers", lambda: shown.section("answers")),
             ("notes", lambda: section("prediction", "notes", Bullets(found.notes))),
         ],
     )
