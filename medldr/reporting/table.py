@@ -142,6 +142,28 @@ class Table:
         return Cell(replace(estimate, reason=reason), metric_facts(key), signed, mark=mark)
 
 
+def first_word(metric: str) -> str:
+    """Sensitivity or specificity, without how the threshold was set."""
+    return metric_facts(metric).title.partition(" ")[0].lower()
+
+
+def paired(cell: Cell, other: str, half: Estimate | None) -> Cell:
+    """A cell of one half of a pair, with the other half as its last line.
+
+    Args:
+        cell: A number, or a difference.
+        other: The metric of the other half; empty where the metric has none.
+        half: Its number.
+    """
+    if not other or half is None or half.mean is None:
+        return cell
+    known = metric_facts(other)
+    show = known.show_difference if cell.signed else known.show
+    ends = interval(half, known, signed=cell.signed)
+    text = f"{first_word(other)} {show(half.mean)}{f' ({ends})' if ends else ''}"
+    return replace(cell, extra="; ".join(filter(None, (cell.extra, text))))
+
+
 def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
     """Several tables of one number per row as one table with a column for each.
 

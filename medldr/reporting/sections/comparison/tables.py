@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
-from medldr.metrics import BY_GROUP, metric_facts
+from medldr.metrics import BY_GROUP, metric_facts, other_half
 from medldr.reporting.prose import sentence
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import LABELS, chance_row
 from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row, show_p
-from medldr.reporting.table import ANY, DASH, Cell, Row, Table
+from medldr.reporting.table import ANY, DASH, Cell, Row, Table, paired
 from medldr.reporting.wording import SHOTS, card_metrics, comparison_metrics, ordered
 
 
@@ -23,7 +23,9 @@ def main_metrics(found: Comparison, split: str) -> list[str]:
     wanted += [f"{BY_GROUP}{metric}" for metric in card_metrics(found.task)]
     wanted += ["worst_domain"] if len(found.splits[split].domains) > 1 else []
     shown = [metric for metric in known if metric in (*wanted, found.primary)] or known
-    return sorted(shown, key=lambda metric: metric != found.primary)
+    shown.sort(key=lambda metric: metric != found.primary)
+    # The second half of a pair is in the cells of the first.
+    return [metric for n, metric in enumerate(shown) if other_half(metric) not in shown[:n]]
 
 
 def result_table(found: Comparison, split: str) -> Table:
@@ -31,7 +33,7 @@ def result_table(found: Comparison, split: str) -> Table:
     metrics = main_metrics(found, split)
     table = Table(found.title(split), ["Method", "Runs", *metric_columns(metrics)])
     for method in found.methods:
-        cells = [table.number(m, found.estimate(split, m, method.name)) for m in metrics]
+        cells = [number_cell(table, found, split, m, method) for m in metrics]
         table.rows.append(_row(found, table, method, [Cell(len(method.seeds)), *cells]))
     level = chance(found.splits[split], found.task)
     last = chance_row([(metric, level) for metric in metrics])
@@ -44,6 +46,13 @@ def result_table(found: Comparison, split: str) -> Table:
     return table
 
 
+def number_cell(table: Table, found: Comparison, split: str, metric: str, method: Method) -> Cell:
+    """A method's number; of a threshold both halves."""
+    other = other_half(metric)
+    cell = table.number(metric, found.estimate(split, metric, method.name))
+    return paired(cell, other, found.estimate(split, other, method.name))
+
+
 def difference_table(found: Comparison, split: str) -> Table:
     """The main metrics of one split."""
     metrics = main_metrics(found, split)
@@ -51,8 +60,12 @@ def difference_table(found: Comparison, split: str) -> Table:
     table = Table(caption, ["Method", *metric_columns(metrics)])
     several = len(found.others) > 1
     for method in found.others:
-        pairs = [(m, found.difference(split, m, method.name)) for m in metrics]
-        cells = [difference_cell(table, metric, pair, holm=several) for metric, pair in pairs]
+        cells = []
+        for metric in metrics:
+            other = other_half(metric)
+            pair = [found.difference(split, key, method.name) for key in (metric, other)]
+            cell = difference_cell(table, metric, pair[0], holm=several)
+            cells.append(paired(cell, other, pair[1] and pair[1].estimate))
         table.rows.append(_row(found, table, method, cells))
     return table
 

@@ -6,14 +6,14 @@ from dataclasses import replace
 
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Method
-from medldr.metrics import metric_facts
+from medldr.metrics import metric_facts, other_half
 from medldr.reporting.document import Bullets, Document, Paragraph, Section
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.comparison.parts import banners, comparison_verdict
 from medldr.reporting.sections.comparison.tables import missing_reason
 from medldr.reporting.sections.rows import show_p
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.table import Cell, Row, Table, paired
 
 
 def comparison_overview(found: Comparison, metric: str = "accuracy") -> Document:
@@ -54,17 +54,21 @@ def known_metric(found: Comparison, metric: str) -> None:
 def _table(found: Comparison, split: str, metric: str) -> Table:
     caption = f"{metric_facts(metric).heading}: {found.title(split)}"
     table = Table(caption, ["method", "runs", "mean ±SD", "diff."])
+    other = other_half(metric)
     ps = [_p(found, split, metric, method) for method in found.methods]
     table.columns += ["p"] if any(ps) else []
     for method, p in zip(found.methods, ps, strict=True):
         marks = "".join(f"[{found.footnotes.index(note) + 1}]" for note in method.footnotes)
-        mean = found.estimate(split, metric, method.name)
+        mean, half = (found.estimate(split, key, method.name) for key in (metric, other))
         number = Cell("-") if mean is None else Cell(mean, metric_facts(metric))
+        number = paired(number, other, half)
         difference = found.difference(split, metric, method.name)
-        other = Cell("")
+        minus = Cell("")
         if difference is not None and difference.estimate.mean is not None:
-            other = Cell(replace(difference.estimate, reason=""), metric_facts(metric), signed=True)
-        cells = [Cell(len(method.seeds)), number, other, *([Cell(p)] if any(ps) else [])]
+            minus = Cell(replace(difference.estimate, reason=""), metric_facts(metric), signed=True)
+            of_half = found.difference(split, other, method.name)
+            minus = paired(minus, other, of_half and of_half.estimate)
+        cells = [Cell(len(method.seeds)), number, minus, *([Cell(p)] if any(ps) else [])]
         table.rows.append(Row(f"{method.name} {marks}".rstrip(), cells))
     last = chance_row([(metric, chance(found.splits[split], found.task))])
     if last is not None:

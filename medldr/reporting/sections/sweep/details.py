@@ -16,8 +16,8 @@ from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.frame import rule_means
 from medldr.reporting.sections.comparison.tables import count_cell, domain_table, gap_table
 from medldr.reporting.sections.sweep.common import Results
-from medldr.reporting.sections.sweep.grid import heading, paired, pivot
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.sections.sweep.grid import heading, pivot
+from medldr.reporting.table import Cell, Row, Table, paired
 from medldr.reporting.wording import split_name
 
 CALIBRATION = ("ece", "brier", "nll")

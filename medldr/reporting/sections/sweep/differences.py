@@ -16,9 +16,9 @@ from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.comparison.tables import difference_cell
 from medldr.reporting.sections.held_out import target_of
 from medldr.reporting.sections.sweep.common import Results
-from medldr.reporting.sections.sweep.grid import heading, paired, pivot
+from medldr.reporting.sections.sweep.grid import heading, pivot
 from medldr.reporting.sections.sweep.result import differences_figure
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.table import Cell, Row, Table, paired
 from medldr.reporting.wording import TARGETS, split_name
 
 UNTESTED = sentence("few_no_p")

@@ -18,7 +18,7 @@ from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
-from medldr.reporting.table import Cell, Table, interval
+from medldr.reporting.table import Cell, Table, first_word, paired
 from medldr.reporting.wording import TARGETS, rule_text, split_name
 
 C = TypeVar("C")
@@ -112,30 +112,8 @@ def heading(metric: str) -> str:
         ('AUC', 'Sensitivity at the chosen threshold (%), below it the specificity reached')
     """
     other = other_half(metric)
-    below = f", below it the {_first_word(other)} reached" if other else ""
+    below = f", below it the {first_word(other)} reached" if other else ""
     return metric_facts(metric).heading + below
-
-
-def _first_word(metric: str) -> str:
-    """Sensitivity or specificity, without how the threshold was set."""
-    return metric_facts(metric).title.partition(" ")[0].lower()
-
-
-def paired(cell: Cell, other: str, half: Estimate | None) -> Cell:
-    """A cell of one half of a pair, with the other half as its last line.
-
-    Args:
-        cell: A number, or a difference.
-        other: The metric of the other half; empty where the metric has none.
-        half: Its number.
-    """
-    if not other or half is None or half.mean is None:
-        return cell
-    known = metric_facts(other)
-    show = known.show_difference if cell.signed else known.show
-    ends = interval(half, known, signed=cell.signed)
-    text = f"{_first_word(other)} {show(half.mean)}{f' ({ends})' if ends else ''}"
-    return replace(cell, extra="; ".join(filter(None, (cell.extra, text))))
 
 
 def _footnotes(study: Study, grid: Grid) -> dict[tuple[str, str], list[str]]:

@@ -2,7 +2,10 @@
 
 import pytest
 
+from medldr.metrics import metric_facts
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.sections.comparison.tables import difference_table, result_table
+from medldr.reporting.sections.comparison.terminal import comparison_overview
 from medldr.reporting.writers.terminal import terminal_document
 
 HALVES = ("sensitivity_at_specificity", "specificity_at_threshold")
@@ -32,6 +35,22 @@ def test_grids_and_differences_have_both_halves_in_a_cell(page):
     difference = column.difference("test", HALVES[1], "Mixup").estimate.mean
     shown = f"specificity {100 * difference:+.1f} (".replace("-", "−")
     assert shown in table.rows[0].cells[0].extra
+
+
+def test_tables_of_a_comparison_have_both_halves_in_a_cell(page):
+    compared = page.results.columns[0].comparison
+    number = result_table(compared, "test")
+    sensitivity, specificity = (metric_facts(key).heading for key in HALVES)
+    assert specificity not in number.columns
+    place = number.columns.index(sensitivity) - 1
+    half = compared.estimate("test", HALVES[1], "Mixup").mean
+    shown = next(row for row in number.rows if row.heading == "Mixup").cells[place]
+    assert shown.extra.startswith(f"specificity {100 * half:.1f} (")
+    less = difference_table(compared, "test").rows[0].cells[place - 1]
+    half = compared.difference("test", HALVES[1], "Mixup").estimate.mean
+    assert f"; specificity {100 * half:+.1f} (".replace("-", "−") in less.extra
+    terminal = comparison_overview(compared, HALVES[0]).sections[0].tables[0]
+    assert all("specificity " in cell.extra for cell in terminal.rows[1].cells[1:3])
 
 
 def test_the_terminal_and_the_size_of_the_split_say_what_a_reader_needs(page):
