@@ -57,7 +57,7 @@ def matrix_figure(
             axes.figure.colorbar(image, ax=axes, label="%", shrink=0.8)
         ticks = np.arange(0, count, max(1, -(-count // 40)))
         labels = [shorten(names[int(i)], 18) for i in ticks]
-        flat = count <= 4 and max(map(len, labels)) <= 12
+        flat = count * max(map(len, labels)) <= 48
         turned: dict[str, Any] = (
             {} if flat else {"rotation": 50, "ha": "right", "rotation_mode": "anchor"}
         )
