@@ -173,7 +173,7 @@ def clear_of_guessing(of):
     return any(beside(of.metrics[k], level) for k, level in (("accuracy", most), ("auc", 0.5)))
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(evaluations())
 def test_no_direction_is_named_where_no_interval_has_one(scored):
     page = run_page(RunFiles("r", {}, RunRecord(status="done"), evaluation=scored))
