@@ -18,8 +18,7 @@ from medldr.reporting.pages.run import run_page
 from medldr.reporting.pages.sweep import SweepPage, plain, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.comparison.parts import titled
-from medldr.reporting.sections.comparison.terminal import comparison_overview, known_metric
+from medldr.reporting.sections.comparison.parts import overview, titled
 from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.table import Table
@@ -122,21 +121,9 @@ def write_comparison(
         InputError: If a folder is not a run folder.
         StorageError: If the page cannot be written.
     """
-    _write_comparison(found, path, title, remark, [_folder(folder) for folder in folders])
-    return Path(path)
-
-
-def _write_comparison(
-    found: Comparison,
-    path: Path | str,
-    title: str | None,
-    remark: str | None,
-    folders: Sequence[RunFolder],
-) -> Comparison:
-    """Write the page; returns the comparison with the titles of its methods."""
-    files = {run.name: run for run in map(read_run, folders)}
+    files = {run.name: run for run in (read_run(_folder(folder)) for folder in folders)}
     write_text(path, html_page(comparison_page(found, title, remark, files)))
-    return titled(found, files)[1]
+    return Path(path)
 
 
 def compare_runs(
@@ -166,18 +153,19 @@ def compare_runs(
     from medldr.evaluation.comparison.compare import make_comparison
 
     found = make_comparison(folders, margin=margin, metric=metric)
-    known_metric(found, metric or found.primary)
     used = {run for method in found.methods for run in method.runs}
-    shown = [folder for folder in map(_folder, folders) if folder.path.resolve().name in used]
-    named = _write_comparison(found, path, title, remark, shown)
-    _print(comparison_overview(named, metric or found.primary), Path(path))
+    read = (read_run(of) for of in map(_folder, folders) if of.path.resolve().name in used)
+    files = {run.name: run for run in read}
+    printed = overview(titled(found, files)[1], metric or found.primary)
+    write_text(path, html_page(comparison_page(found, title, remark, files)))
+    _print(printed, Path(path))
     return found
 
 
-def _print(overview: Document, page: Path) -> None:
+def _print(shown: Document, page: Path) -> None:
     """Print what a page begins with, and where it is."""
     out = console()
-    print_document(overview, out)
+    print_document(shown, out)
     out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
 
 

@@ -3,22 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any
 
 from medldr.folders.metrics_log import LogRow, series, time_axis, while_training
 from medldr.metrics import METRICS
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import add_tips, draw_axes, time_ticks
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-Line: TypeAlias = tuple[list[float], list[float]]
-
-MOST_LINES = 12
-"""More curves in one figure cannot be distinguished."""
+from medldr.reporting.figures.lines import Curve, lines_figure
 
 OVERLAYS = (
     ("val/auc", "Validation AUC", "higher is better"),
@@ -34,10 +25,7 @@ def overlay_figures(
     column: str = "",
     number: int = 0,
 ) -> list[Drawing]:
-    """Learning curves of all methods in one figure per quantity.
-
-    There is one line per run, or where those would be too many to distinguish, one per method:
-    the mean of its runs.
+    """Learning curves of all methods, each the mean of its runs, in one figure per quantity.
 
     Args:
         curves: Records of `metrics.jsonl` of each run, by method.
@@ -45,66 +33,43 @@ def overlay_figures(
         column: Title of the column of a sweep that these runs belong to.
         number: Number of that column, from 1, which keeps names apart on one page.
     """
-    curves = {method: [while_training(rows) for rows in runs] for method, runs in curves.items()}
-    axes = {time_axis(rows) for runs in curves.values() for rows in runs if rows}
+    logs = {
+        method: [shown for rows in runs if (shown := while_training(rows))]
+        for method, runs in curves.items()
+    }
+    axes = {time_axis(rows) for runs in logs.values() for rows in runs}
     axis = axes.pop() if len(axes) == 1 else "step"
     drawings = []
     for key, title, hint in OVERLAYS:
-        found = {}
-        for method, runs in curves.items():
-            lines = [series(rows, key, time_axis(rows)) for rows in runs if rows]
-            found[method] = [line for line in lines if line[0]]
-        found = {method: lines for method, lines in found.items() if lines}
-        if not found:
-            continue
-        ends = "; ".join(
-            f"{method} ends at " + ", ".join(f"{y[-1]:.3f}" for _, y in lines)
-            for method, lines in found.items()
-        )
-        one = "One line per run, one colour per method"
-        if sum(map(len, found.values())) > MOST_LINES:
-            found = {method: [_mean(lines)] for method, lines in found.items()}
-            one = "One line per method: the mean of its runs, up to the end of the shortest run"
-        drawings.append(
-            draw_axes(
-                f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}",
-                partial(_paint, found=found, styles=styles, axis=axis, key=key),
-                labels=(axis, title.lower().replace("auc", "AUC")), legend=1,
-                title=f"{column}: {title}" if column else title,
-                caption=f"{one}; {hint}.",
-                alt=f"{title} over training: {ends}.",
-                size=(4.6, 3.1 + 0.17 * len(found)),
-            )
+        known = METRICS.get(key.rsplit("/", 1)[-1])
+        show = "{:.3g}".format if known is None else known.with_unit
+        drawn = []
+        for method, runs in logs.items():
+            x, y = _mean([series(rows, key, time_axis(rows)) for rows in runs])
+            tips = [f"{method}, {axis} {at:g}: {show(of)}" for at, of in zip(x, y, strict=True)]
+            if x:
+                drawn.append(Curve(x, y, method, styles[method], tips=tips))
+        ends = "; ".join(f"{curve.label} ends at {curve.y[-1]:.3f}" for curve in drawn)
+        made = lines_figure(
+            f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}", drawn,
+            time=True, labels=(axis, title.lower().replace("auc", "AUC")), legend=1,
+            title=f"{column}: {title}" if column else title,
+            caption=f"A line per method: the mean of its runs, up to the end of the shortest; "
+            f"{hint}.",
+            alt=f"{title} over training: {ends}.",
+            size=(4.6, 3.1 + 0.17 * len(drawn)),
         )  # fmt: skip
+        drawings += [made] if made else []
     return drawings
 
 
-def _mean(lines: Sequence[Line]) -> Line:
-    """Mean of curves where all of them have a point.
+def _mean(lines: Sequence[tuple[list[float], list[float]]]) -> tuple[list[float], list[float]]:
+    """Mean of curves where all that have any point have one.
 
     Example:
-        >>> _mean([([1, 2, 3], [0.0, 1.0, 2.0]), ([1, 2], [1.0, 2.0])])
+        >>> _mean([([1, 2, 3], [0.0, 1.0, 2.0]), ([1, 2], [1.0, 2.0]), ([], [])])
         ([1, 2], [0.5, 1.5])
     """
-    values = [dict(zip(x, y, strict=True)) for x, y in lines]
-    shared = [x for x in lines[0][0] if all(x in found for found in values)]
+    values = [dict(zip(x, y, strict=True)) for x, y in lines if x]
+    shared = [x for x in (values[0] if values else ()) if all(x in found for found in values)]
     return shared, [fmean(found[x] for found in values) for x in shared]
-
-
-def _paint(
-    axes: Axes,
-    found: Mapping[str, Sequence[Line]],
-    styles: Mapping[str, Mapping[str, Any]],
-    axis: str,
-    key: str,
-) -> None:
-    known = METRICS.get(key.rsplit("/", 1)[-1])
-    for method, lines in found.items():
-        style = {**styles[method], "ms": 4, "lw": 1.8 if len(lines) == 1 else 1.1}
-        for i, (x, y) in enumerate(lines):
-            marker = "o" if len(x) < 4 else None
-            axes.plot(x, y, marker=marker, label=method if i == 0 else None, **style)
-            shown = [f"{value:.3g}" if known is None else known.with_unit(value) for value in y]
-            places = zip(x, shown, strict=True)
-            add_tips(axes, x, y, [f"{method}, {axis} {at:g}: {text}" for at, text in places])
-    time_ticks(axes)

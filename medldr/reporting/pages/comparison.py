@@ -29,8 +29,7 @@ def comparison_page(
     common, found = parts.titled(found, files)
     sections = (
         parts.result(found),
-        parts.differences(found),
-        parts.other_splits(found),
+        parts.metrics(found),
         parts.domains(found),
         section("comparison", "published", comparison_published(found, files)),
         parts.curves(found, files),

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from medldr.evaluation.comparison.comparison import Collapse
 from medldr.reporting.document import Banner
+from medldr.reporting.sections.rows import listed
 
 SHOWN = 2
 """More sentences than this are not read."""
@@ -31,24 +32,11 @@ def collapse_texts(found: Iterable[Collapse], seeds: Mapping[str, Sequence[int]]
         ERM, seed 1, predicts “normal” for every image
         LatentDR never recognises “tumour” (recall 0 of 40) in 2 of 3 seeds
     """
-    only: dict[tuple[str, str], list[int]] = {}
-    lost: dict[tuple[str, tuple[str, int]], list[int]] = {}
-    for run in found:
-        if run.only:
-            only.setdefault((run.method, run.only), []).append(run.seed)
-        for each in () if run.only else run.lost:
-            lost.setdefault((run.method, each), []).append(run.seed)
-    classes: dict[tuple[str, tuple[int, ...]], list[tuple[str, int]]] = {}
-    for (method, each), of in lost.items():
-        classes.setdefault((method, tuple(of)), []).append(each)
-    texts = [
-        _sentence(method, of, seeds[method], f"predicts “{name}” {EVERY}")
-        for (method, name), of in only.items()
-    ]
-    return texts + [
-        _sentence(method, of, seeds[method], f"never recognises {_names(names)}")
-        for (method, of), names in classes.items()
-    ]
+    said: dict[tuple[str, str], list[int]] = {}
+    for run in sorted(found, key=lambda run: not run.only):
+        what = f"predicts “{run.only}” {EVERY}" if run.only else _never(run.lost)
+        said.setdefault((run.method, what), []).append(run.seed)
+    return [_sentence(method, of, seeds[method], what) for (method, what), of in said.items()]
 
 
 def collapse_banner(texts: Sequence[str], split: str) -> list[Banner]:
@@ -77,8 +65,7 @@ def _sentence(method: str, of: Sequence[int], seeds: Sequence[int], what: str) -
     return f"{method} {what} in {how_many} seeds"
 
 
-def _names(classes: Sequence[tuple[str, int]]) -> str:
+def _never(classes: Sequence[tuple[str, int]]) -> str:
     each = [f"“{name}” (recall 0 of {n:,})" for name, n in classes[:NAMED]]
     more = len(classes) - NAMED
-    each += [f"{more} more"] if more > 0 else []
-    return " and ".join(filter(None, (", ".join(each[:-1]), each[-1])))
+    return f"never recognises {listed([*each, *([f'{more} more'] if more > 0 else [])])}"

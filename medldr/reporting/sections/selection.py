@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from medldr.evaluation.intervals.estimate import Estimate, spread
@@ -19,9 +19,9 @@ from medldr.folders.sweep_record import JOINT
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Bullets, Paragraph, Section
 from medldr.reporting.prose import section, sentence
+from medldr.reporting.read.settings import show
 from medldr.reporting.read.study import Pick, Study, titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
-from medldr.reporting.sections.draws import draw_tables, drawn_text
 from medldr.reporting.table import Cell, Row, Table
 
 ACCURACY = metric_facts("accuracy")
@@ -33,7 +33,8 @@ def selection(study: Study) -> Section | None:
     """None where the sweep neither searches among settings nor scored held-out parts on the way.
 
     Which setting the main tables show comes first, then a table per data set of what each rule
-    would have chosen. Draws of a random search stand with their values.
+    would have chosen. A draw of a random search that was
+    chosen stands with its values.
     """
     own = study.layout.search_per_seed
     found = candidates(study)
@@ -45,11 +46,9 @@ def selection(study: Study) -> Section | None:
     seeds = "choice_own_seeds" if own else "choice_seeds"
     rules = ("choice_rules", "choice_oracles", seeds) if any(tables) else ()
     words = [Paragraph(sentence(name)) for name in rules]
-    drawn = draw_tables(study)
     picks = (Bullets(_lead(study)), pick_table(study)) if study.picks else (None, None)
     scores = validation_table(study)
-    values = Paragraph(sentence("choice_draws")) if drawn else None
-    return section("sweep", "choice", picks[0], *words, picks[1], scores, *tables, values, *drawn)
+    return section("sweep", "choice", picks[0], *words, picks[1], scores, *tables)
 
 
 def pick_table(study: Study) -> Table:
@@ -88,6 +87,31 @@ def _pick(table: Table, study: Study, pick: Pick) -> Cell:
         signs.append(table.sign(f"Not considered because a run is missing: {names}."))
     text = titled(pick.setting, study.layout.titles)
     return Cell(text, detail=drawn_text(study, pick), mark=",".join(signs))
+
+
+def drawn_text(study: Study, pick: Pick) -> str:
+    """The values that were drawn for a chosen setting; empty where nothing was.
+
+    Args:
+        study: The sweep.
+        pick: The choice.
+    """
+    for entry in study.of(pick.row, pick.column):
+        member = entry.member
+        own = pick.seed is None or member.seed in (pick.seed, *study.layout.fresh_seeds)
+        if entry.setting == pick.setting and own:
+            return written(member.drawn)
+    return ""
+
+
+def written(values: Mapping[str, object]) -> str:
+    """Drawn values as text.
+
+    Example:
+        >>> written({"training.lr": 3.2e-05, "model.dropout": 0.1, "training.clip_norm": None})
+        'training.lr 3.2e-05, model.dropout 0.1, training.clip_norm unset'
+    """
+    return ", ".join(f"{key} {show(value)}" for key, value in values.items())
 
 
 def validation_table(study: Study) -> Table | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from medldr.config.method import method_title
+from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Score
 from medldr.metrics import METRICS, metric_facts
 from medldr.reporting.document import (
     Banner,
     Bullets,
+    Document,
     Drawing,
     Figures,
     Pairs,
@@ -84,10 +86,33 @@ def banners(found: Comparison, remark: str | None) -> list[Banner]:
     return made + ([Banner("oracle", sentence("oracles", rows=oracles))] if oracles else [])
 
 
+def overview(found: Comparison, metric: str) -> Document:
+    """What is printed: the verdict and the first table, by a metric.
+
+    Args:
+        found: The comparison, with the titles of its methods.
+        metric: The metric.
+
+    Raises:
+        InputError: If that metric was not computed; with the nearest name.
+    """
+    known = sorted(found.metrics())
+    if metric not in known:
+        raise InputError(
+            f"this comparison has no metric {metric!r}.{did_you_mean(metric, known)} "
+            f"Known: {', '.join(known)}"
+        )
+    table = tables.overview_table(found, found.page_order[0], metric)
+    shown = Section("result", "", "", [table])
+    shown.add(Paragraph("Below each number its 95% CI."))
+    verdict = comparison_verdict(found, metric)
+    return Document("", "", "", banners(found, None), [shown], verdict)
+
+
 def result(found: Comparison) -> Section | None:
-    """One figure, and the numbers of every method on the foremost split."""
+    """One figure and one table: the primary metric of every method on the foremost split."""
     figure = difference_figure(found, found.primary)
-    table = tables.result_table(found, found.page_order[0])
+    table = tables.overview_table(found, found.page_order[0], found.primary)
     return section("comparison", "result", Figures([figure] if figure else []), table)
 
 
@@ -133,19 +158,15 @@ def _label(found: Comparison, score: Score) -> str:
     return place if len(found.others) == 1 else f"{score.method}, {place.strip()}"
 
 
-def other_splits(found: Comparison) -> Section | None:
-    """The numbers of every method on further splits."""
-    return section(
-        "comparison", "splits", *(tables.result_table(found, s) for s in found.page_order[1:])
+def metrics(found: Comparison) -> Section | None:
+    """All main metrics on every split, of methods and of their differences, in the same draws."""
+    each = ((split, minus) for split in found.page_order for minus in (False, True))
+    shown = (
+        tables.metrics_table(found, split, differences=minus)
+        for split, minus in each
+        if found.others or not minus
     )
-
-
-def differences(found: Comparison) -> Section | None:
-    """Every method minus the reference, in the same draws; None for a single method."""
-    if not found.others:
-        return None
-    paired = (tables.difference_table(found, split) for split in found.page_order)
-    return section("comparison", "differences", *paired)
+    return section("comparison", "metrics", *shown)
 
 
 def domains(found: Comparison) -> Section | None:

@@ -28,17 +28,18 @@ def main_metrics(found: Comparison, split: str) -> list[str]:
     return [metric for n, metric in enumerate(shown) if other_half(metric) not in shown[:n]]
 
 
-def result_table(found: Comparison, split: str) -> Table:
-    """Each method's numbers on one split: mean over seeds, interval, spread."""
-    metrics = main_metrics(found, split)
-    table = Table(found.title(split), ["Method", "Runs", *metric_columns(metrics)])
+def overview_table(found: Comparison, split: str, metric: str) -> Table:
+    """One metric of every method on a split, with its difference from the reference and p."""
+    known = metric_facts(metric)
+    table = Table(f"{known.heading}: {found.title(split)}", ["Method", "Runs", known.heading])
+    table.columns += [f"Minus {found.reference}"] if found.others else []
     for method in found.methods:
-        cells = [number_cell(table, found, split, m, method) for m in metrics]
-        table.rows.append(_row(found, table, method, [Cell(len(method.seeds)), *cells]))
-    level = chance(found.splits[split], found.task)
-    last = chance_row([(metric, level) for metric in metrics])
-    if last is not None:
-        table.rows.append(replace(last, cells=[Cell(), *last.cells]))
+        numbers = [_cell(table, found, split, metric, method.name, m) for m in (False, True)]
+        cells = [Cell(len(method.seeds)), *numbers]
+        table.rows.append(_row(found, table, method, cells[: len(table.columns) - 1]))
+    if last := chance_row([(metric, chance(found.splits[split], found.task))]):
+        cells = [Cell(), *last.cells, Cell()]
+        table.rows.append(replace(last, cells=cells[: len(table.columns) - 1]))
     table.rows += missing_rows(found, len(table.columns))
     about = found.splits[split]
     if about.few_groups:
@@ -46,26 +47,25 @@ def result_table(found: Comparison, split: str) -> Table:
     return table
 
 
-def number_cell(table: Table, found: Comparison, split: str, metric: str, method: Method) -> Cell:
-    """A method's number; of a threshold both halves."""
+def _cell(table: Table, found: Comparison, split: str, metric: str, name: str, minus: bool) -> Cell:
+    """A method's number, or its difference from the reference; of a threshold both halves."""
     other = other_half(metric)
-    cell = table.number(metric, found.estimate(split, metric, method.name))
-    return paired(cell, other, found.estimate(split, other, method.name))
+    if not minus:
+        cell = table.number(metric, found.estimate(split, metric, name))
+        return paired(cell, other, found.estimate(split, other, name))
+    one, half = (found.difference(split, key, name) for key in (metric, other))
+    cell = difference_cell(table, metric, one, holm=len(found.others) > 1)
+    return paired(cell, other, half and half.estimate)
 
 
-def difference_table(found: Comparison, split: str) -> Table:
-    """The main metrics of one split."""
+def metrics_table(found: Comparison, split: str, *, differences: bool) -> Table:
+    """The main metrics of one split: of every method, or of its differences from the reference."""
     metrics = main_metrics(found, split)
-    caption = f"Difference from {found.reference}: {found.title(split)}"
+    title = found.title(split)
+    caption = f"Difference from {found.reference}: {title}" if differences else title
     table = Table(caption, ["Method", *metric_columns(metrics)])
-    several = len(found.others) > 1
-    for method in found.others:
-        cells = []
-        for metric in metrics:
-            other = other_half(metric)
-            pair = [found.difference(split, key, method.name) for key in (metric, other)]
-            cell = difference_cell(table, metric, pair[0], holm=several)
-            cells.append(paired(cell, other, pair[1] and pair[1].estimate))
+    for method in found.others if differences else found.methods:
+        cells = [_cell(table, found, split, m, method.name, differences) for m in metrics]
         table.rows.append(_row(found, table, method, cells))
     return table
 
