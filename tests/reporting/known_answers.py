@@ -87,6 +87,7 @@ def write_known(name, path, write_run):
     layout = Layout(
         title=known.title, rows="algorithm", columns="held_out", reference="erm",
         controls=("erm_half_lr",), contrasts=(("latentdr_pool", "erm_half_lr"),),
+        verdict="latentdr_pool",
     )  # fmt: skip
     folder = SweepFolder(path)
     for domain in DOMAINS:

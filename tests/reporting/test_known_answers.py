@@ -66,6 +66,7 @@ def expected(known, domains):
 def test_the_word_is_the_known_answer(pages, name):
     verdict = pages[name].document.verdict
     assert (verdict.word, verdict.tone) == WORDS[name]
+    assert pages[name].results.study.layout.verdict == "LatentDR (Pool)"
 
 
 @pytest.mark.parametrize("name", ["better", "worse", "not_clear", "failed"])

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from medldr.evaluation.comparison.comparison import Comparison
+from medldr.reporting.assembly import Parts, assemble
 from medldr.reporting.document import Document
-from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.comparison import parts
-from medldr.reporting.sections.published import comparison_published
 from medldr.reporting.sections.rows import count
 
 DEMONSTRATION = "A demonstration of the tool, not evidence for the method."
@@ -27,15 +26,15 @@ def comparison_page(
         files: The run folders that are known, by name, for titles, curves and published numbers.
     """
     common, found = parts.titled(found, files)
-    sections = (
-        parts.result(found),
-        parts.metrics(found),
-        parts.domains(found),
-        section("comparison", "published", comparison_published(found, files)),
-        parts.curves(found, files),
-        parts.runs(found),
-        parts.numbers_made(found),
-    )
+    sections: Parts = [
+        ("result", lambda: parts.result(found)),
+        ("metrics", lambda: parts.metrics(found)),
+        ("domains", lambda: parts.domains(found)),
+        ("published", lambda: parts.published(found, files)),
+        ("curves", lambda: parts.curves(found, files)),
+        ("runs", lambda: parts.runs(found)),
+        ("notes", lambda: parts.numbers_made(found)),
+    ]
     runs = count(sum(len(method.seeds) for method in found.methods), "run")
     size = f"{count(len(found.methods), 'method')}, {runs}"
     return Document(
@@ -43,6 +42,6 @@ def comparison_page(
         "medldr · comparison of runs",
         f"{common}: {size}; differences are relative to {found.reference}".removeprefix(": "),
         parts.banners(found, remark),
-        [made for made in sections if made is not None],
+        assemble("comparison", sections),
         verdict=parts.comparison_verdict(found, found.primary),
     )

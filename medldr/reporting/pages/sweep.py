@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from medldr.config.sections import dataset_name
-from medldr.evaluation.intervals.estimate import TESTED
 from medldr.folders.sweep_record import SweepFolder
+from medldr.reporting.assembly import Parts, assemble
 from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
@@ -61,37 +61,41 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     """
     study = read_study(folder)
     results, notes = results_of(study)
-    found, metrics = results.columns, results.metrics
+    found = results.columns
     notes = [*study.notes, *notes, *(note for column in found for note in column.notes)]
-    ours = [*sweep_published(study, found), *held_out_published(results.held_out)]
-    sections = (
-        grids.result(results),
-        grids.other_grids(results),
-        differences(results),
-        held_out(results.held_out, metrics[0]),
-        details.folds(results),
-        selection(study),
-        missing_runs(study, found),
-        grids.numbers_made(results, notes),
-        details.rules(results),
-        details.classes(results),
-        details.calibration(results),
-        details.domains(results),
-        details.worst_group(results),
-        section("sweep", "published", *ours),
-        sets.curves(results),
-        sets.runs(results),
-    )
+    parts: Parts = [
+        ("result", lambda: grids.result(results)),
+        ("grids", lambda: grids.other_grids(results)),
+        ("differences", lambda: differences(results)),
+        ("left_out", lambda: held_out(results.held_out, results.metrics[0])),
+        ("folds", lambda: details.folds(results)),
+        ("choice", lambda: selection(study)),
+        ("missing", lambda: missing_runs(study, found)),
+        ("notes", lambda: grids.numbers_made(results, notes)),
+        ("rules", lambda: details.rules(results)),
+        ("classes", lambda: details.classes(results)),
+        ("calibration", lambda: details.calibration(results)),
+        ("domains", lambda: details.domains(results)),
+        ("groups", lambda: details.worst_group(results)),
+        ("published", lambda: _published(results)),
+        ("curves", lambda: sets.curves(results)),
+        ("runs", lambda: sets.runs(results)),
+    ]
     document = Document(
         _title(study),
         "medldr · report of a sweep",
         _subtitle(results),
         list(_banners(study, found)),
-        [made for made in sections if made is not None],
-        verdict=sweep_verdict(results),
+        assemble("sweep", parts),
+        sweep_verdict(results),
         wide=True,
     )
     return SweepPage(results, document)
+
+
+def _published(results: Results) -> Section | None:
+    of_sets = sweep_published(results.study, results.columns)
+    return section("sweep", "published", *of_sets, *held_out_published(results.held_out))
 
 
 def _title(study: Study) -> str:
@@ -147,11 +151,11 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
         styled: Whether bold and underlined text is seen, as in a terminal but not in a file.
     """
     study, document = page.results.study, page.document
-    grids = [_narrow(plain(table)) for _, table in document.tables(["result"])]
-    legend = _legend(grids, page.results.columns, styled=styled)
+    shown_grids = [_narrow(plain(table)) for _, table in document.tables(["result"])]
+    legend = _legend(shown_grids, page.results.columns, styled=styled)
     problems = [f"{c.name} is left out: {c.said}" for c in page.results.columns if c.problem]
     lines = [*problems, *study.notes, *missing_lines(study, folder)]
-    shown = Section("result", "", "", [*grids])
+    shown = Section("result", "", "", [*shown_grids])
     sizes = [text for s in page.results.splits[:1] for text in size_note(page.results.columns, s)]
     shown.add(Paragraph("; ".join(legend)), Paragraph(" ".join(sizes)), Bullets(lines, "warnings"))
     return replace(document, title="", sections=[shown])
@@ -182,11 +186,5 @@ def _legend(tables: Sequence[Table], columns: Sequence[Column], *, styled: bool)
     if any(found.n is not None and found.n < (found.planned or 0) for found in there):
         parts.append("(n/planned) where runs are missing")
     if styled and any(found.marks for found in there):
-        parts.append("bold: best, or not clearly worse; underlined: next, if clearly better")
-    elif styled and (seeds := [found.n for found in there if found.n is not None]):
-        barred = next((column.barred for column in columns if column.barred), "")
-        few = f"fewer than {TESTED} seeds make no test"
-        clear = f"{barred} are not tested" if barred else "no difference is clear"
-        why = few if max(seeds) < TESTED else clear
-        parts.append(f"no best is marked: {why}")
+        parts += grids.best_words(tables, columns, short=True)
     return parts

@@ -127,6 +127,26 @@ def test_an_axis_of_names_is_narrowed_by_names_and_replaced_by_values(write, mon
     assert renamed.values == {"tiny": 2}
 
 
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        (
+            "latentdr_pol",
+            "'latentdr_pol' is not a row of this sweep. Did you mean 'latentdr_pool'?",
+        ),
+        ("erm", "'erm' is the reference or a control, not a method"),
+        ("erm_half_lr", "'erm_half_lr' is the reference or a control, not a method"),
+    ],
+)
+def test_a_verdict_is_about_a_method(row, said):
+    table = {"reference": "erm", "controls": ["erm_half_lr"], "verdict": row}
+    rows = ["erm", "latentdr_pool", "erm_half_lr"]
+    common = {"extends": "run/retinamnist_erm"}
+    with pytest.raises(InputError, match="verdict") as error:
+        load_sweep({"common": common, "axes": {"algorithm": rows}, "table": table})
+    assert said in str(error.value)
+
+
 def test_narrowing_drops_what_the_table_says_of_rows_that_are_gone(small):
     sweep = load_sweep(small, ["axes.algorithm=[latentdr_pool]"])
     table = sweep.table

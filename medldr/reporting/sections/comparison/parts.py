@@ -30,6 +30,7 @@ from medldr.reporting.sections.comparison import tables
 from medldr.reporting.sections.comparison.non_inferiority import judgements
 from medldr.reporting.sections.comparison.verdict import Asked, verdict
 from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
+from medldr.reporting.sections.published import comparison_published
 from medldr.reporting.sections.rows import count
 from medldr.reporting.wording import split_name
 
@@ -184,6 +185,11 @@ def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
     logs = {m.name: [files[run].log for run in m.runs if run in files] for m in found.methods}
     styles = looks(found.names, found.reference, found.controls)
     return section("comparison", "curves", Figures(overlay_figures(logs, styles)))
+
+
+def published(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
+    """Published numbers below ours; None where there are none."""
+    return section("comparison", "published", comparison_published(found, files))
 
 
 def runs(found: Comparison) -> Section | None:

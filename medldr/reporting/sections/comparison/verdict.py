@@ -15,7 +15,7 @@ from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.comparison.findings import Finding
 from medldr.evaluation.intervals.estimate import TESTED
 from medldr.evaluation.intervals.planning import detectable
-from medldr.metrics import metric_facts
+from medldr.metrics import metric_facts, other_half
 from medldr.reporting.document import Verdict
 from medldr.reporting.sections.domain_gap import points_text, spoken
 from medldr.reporting.sections.rows import grouped, listed, show_p
@@ -55,6 +55,13 @@ class Asked:
         """A defined difference of a method; None where there is none."""
         found = self.differences.get(metric or self.metrics[0], {}).get(method)
         return None if found is None or found.estimate.mean is None else found
+
+    def size(self, method: str, metric: str = "", *, named: bool = True) -> str:
+        """Its difference in words, both halves of what is measured at one threshold."""
+        first = self.found(method, metric)
+        half = other_half(first.metric) if first else ""
+        each = [(first, named), (self.found(method, half) if half else None, True)]
+        return " and ".join(size_text(of, named=name) for of, name in each if of is not None)
 
     def finding(self, method: str, metric: str = "") -> Finding:
         """What it shows."""
@@ -104,7 +111,7 @@ def _text(asked: Asked, method: str) -> str:
     if found is None:
         why = asked.absent.get(method) or "they have no number in common"
         return f"{method} and {reference} cannot be compared: {why}."
-    kind, place, size = asked.finding(method), asked.places[method], size_text(found)
+    kind, place, size = asked.finding(method), asked.places[method], asked.size(method)
     if kind in CLEAR:
         return f"{method} is {kind} than {reference} {place}: {size}."
     if kind == "no clear difference":
@@ -138,12 +145,8 @@ def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> str:
     place = f" {next(iter(places))}" if len(places) == 1 else ""
 
     def each(methods: Sequence[str]) -> str:
-        shown = [(method, asked.found(method)) for method in methods]
-        return "; ".join(
-            f"{method}{'' if place else f' {asked.places[method]}'}, {size_text(found)}"
-            for method, found in shown
-            if found is not None
-        )
+        where = {method: "" if place else f" {asked.places[method]}" for method in methods}
+        return "; ".join(f"{method}{where[method]}, {asked.size(method)}" for method in methods)
 
     texts = [
         f"{len(of[kind])} of {len(kinds)} methods {'is' if len(of[kind]) == 1 else 'are'} clearly "
@@ -192,12 +195,12 @@ def _disagreements(asked: Asked) -> list[str]:
     said = []
     for metric in asked.metrics[1:]:
         each = [
-            f"{method} is {kind} than {asked.reference}, {size_text(found, named=False)}"
+            f"{method} is {kind} than {asked.reference}, {asked.size(method, metric, named=False)}"
             for method in asked.methods
-            if asked.finding(method) != "not compared"
+            if not other_half(metric)  # which is one of two, and has no direction by itself
+            and asked.finding(method) != "not compared"
             and (kind := asked.finding(method, metric)) in CLEAR
             and kind != asked.finding(method)
-            and (found := asked.found(method, metric)) is not None
         ]
         if each:
             said.append(f"By {spoken(metric)}, however, {'; '.join(each)}.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Literal
 
 from medldr.evaluation.intervals.estimate import TESTED, Estimate
@@ -23,22 +24,25 @@ MOST_METHODS = 4
 """With more methods, a figure shows the one that the verdict is about, or averages alone."""
 
 
+@lru_cache(maxsize=2)
+def every_grid(results: Results) -> list[Table]:
+    """The grids of all metrics and splits, the foremost first; of a single column in one table."""
+    return results.grids("mean over seeds", results.metrics)
+
+
 def result(results: Results) -> Section | None:
     """One figure and one table, of the primary metric; of a single column all metrics."""
-    first, several = results.metrics[:1], len(results.columns) > 1
-    tables = results.grids("mean over seeds", first if several else results.metrics)
-    tables = tables[:1]
+    tables = every_grid(results)[:1]
     words = [*best_words(tables, results.columns, short=True)]
     words += [text for split in results.splits[:1] for text in size_note(results.columns, split)]
-    figures = Figures([made for metric in first if (made := differences_figure(results, metric))])
-    return section("sweep", "result", figures, *tables, Paragraph(" ".join(words), "small"))
+    figure = differences_figure(results, results.metrics[0])
+    shown = Figures([figure] if figure else [])
+    return section("sweep", "result", shown, *tables, Paragraph(" ".join(words), "small"))
 
 
 def other_grids(results: Results) -> Section | None:
     """The grids of other metrics and splits."""
-    if len(results.columns) == 1:
-        return None
-    tables = results.grids("mean over seeds", results.metrics)[1:]
+    tables = every_grid(results)[1:]
     made = section("sweep", "grids", *tables)
     return made and replace(made, title=f"{made.title}: {'; '.join(t.caption for t in tables)}")
 
@@ -114,7 +118,7 @@ def numbers_made(results: Results, notes: Sequence[str]) -> Section | None:
         held = sentence("held_share") if results.held_out else ""
         apart = sentence("seeds_apart") if _seeds_apart(study) else ""
         texts.append(sentence("average", columns=f"{kind}s", held=held, apart=apart))
-    texts += best_words(results.grids("", results.metrics), found)
+    texts += best_words(every_grid(results), found)
     texts += [text for split in results.splits[1:] for text in size_note(found, split)]
     meanings = [(METRICS[key].title, METRICS[key].meaning) for key in results.metrics
                 if key in METRICS]  # fmt: skip

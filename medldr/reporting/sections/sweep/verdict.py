@@ -14,6 +14,7 @@ from functools import lru_cache
 
 from medldr.config.sections import held_out, section
 from medldr.evaluation.comparison.comparison import Difference, corrected
+from medldr.metrics import other_half
 from medldr.reporting.document import Verdict
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.run import RATE, rate_of
@@ -53,8 +54,9 @@ def sweep_asked(results: Results) -> Asked:
     places = {row: _place(results, of) for row, of in whole.items() if of}
     found = {
         metric: differences(results, metric, whole)
-        for metric in results.metrics
-        if metric == results.metrics[0] or len(results.columns) == 1 or results.averages(metric)
+        for metric in (*results.metrics, other_half(results.metrics[0]))
+        if metric == results.metrics[0]
+        or (metric and (len(results.columns) == 1 or results.averages(metric)))
     }
     absent = {row: _absent(results, row) for row in others}
     metrics = [metric for metric in results.metrics if metric in found]
