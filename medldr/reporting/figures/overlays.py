@@ -48,7 +48,7 @@ def overlay_figures(
             x, y = _mean([series(rows, key, time_axis(rows)) for rows in runs])
             tips = [f"{method}, {axis} {at:g}: {show(of)}" for at, of in zip(x, y, strict=True)]
             if x:
-                drawn.append(Curve(x, y, method, styles[method], tips=tips))
+                drawn.append(Curve(x, y, method, dict(styles[method]), tips=tips))
         ends = "; ".join(f"{curve.label} ends at {curve.y[-1]:.3f}" for curve in drawn)
         made = lines_figure(
             f"overlay-{key.replace('/', '-')}{f'-{number}' if number else ''}", drawn,

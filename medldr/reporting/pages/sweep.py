@@ -158,7 +158,7 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
     shown = Section("result", "", "", [*shown_grids])
     sizes = [text for s in page.results.splits[:1] for text in size_note(page.results.columns, s)]
     shown.add(Paragraph("; ".join(legend)), Paragraph(" ".join(sizes)), Bullets(lines, "warnings"))
-    return replace(document, title="", sections=[shown])
+    return replace(document, title="", subtitle="", sections=[shown])
 
 
 def plain(table: Table) -> Table:

@@ -8,7 +8,7 @@ from medldr.evaluation.comparison.comparison import Collapse
 from medldr.reporting.document import Banner
 from medldr.reporting.sections.rows import listed
 
-SHOWN = 2
+SHOWN = 1
 """More sentences than this are not read."""
 EVERY = "for every image"
 """Words of the worst that can be said."""

@@ -39,13 +39,13 @@ def batch_section(found: Mapping[str, Sequence[BatchCurve]]) -> Section | None:
         found: Curves by the title of their sweep.
     """
     curves = _named(found)
-    drawings = [batch_figure(curve, number) for number, curve in enumerate(curves, 1)]
+    drawn = (batch_figure(curve, number) for number, curve in enumerate(curves, 1))
     tables = [batch_table(curve) for curve in curves]
     shared = "" if all(curve.same_steps for curve in curves) else (
         "Runs with smaller batches made more steps or fewer than those with larger ones, which may "
         "explain a difference between sizes as well."
     )  # fmt: skip
-    return section("analysis", "batch", Figures(drawings), *tables, remark=shared)
+    return section("analysis", "batch", Figures([d for d in drawn if d]), *tables, remark=shared)
 
 
 def batch_table(curve: BatchCurve) -> Table:

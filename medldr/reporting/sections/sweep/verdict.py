@@ -202,7 +202,6 @@ def _explained(results: Results, asked: Asked, row: str, control: str) -> Iterat
     same = found.finding == kind
     verb = "does not explain" if same else "may explain"
     yield (
-        f"Against {control}, which has the learning rate of {row}: "
-        f"{size_text(found)}. The learning rate alone "
-        f"{verb} the difference."
+        f"Against {control}, at the learning rate of {row}: {size_text(found)}. The learning rate "
+        f"alone {verb} the difference."
     )

@@ -182,7 +182,7 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     rows = ROWS | {"Pool": {"name": "latentdr", "lr_scale": 0.5}}
     gains = {"Pool": (0.05, 0.02), "Half": (0.0, 0.02)}
     beaten = told(gains, rows=rows, contrast=(0.05, 0.02))[3]
-    assert "Against Half, which has the learning rate of Pool: accuracy +5.0" in beaten
+    assert "Against Half, at the learning rate of Pool: accuracy +5.0" in beaten
     assert "The learning rate alone does not explain the difference." in beaten
     assert "alone may explain" in told(gains, rows=rows, contrast=(0.01, 0.02))[3]
     assert "No control row shows what the rate alone does" in told(gains, rows=rows)[3]
