@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from medldr.config.method import method_title
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Score
-from medldr.metrics import METRICS, metric_facts
+from medldr.metrics import METRICS, metric_facts, other_half
 from medldr.reporting.document import (
     Banner,
     Bullets,
@@ -63,7 +63,7 @@ def comparison_verdict(found: Comparison, metric: str) -> Verdict:
     names = [method.name for method in found.others]
     differences = {
         key: {name: of for name in names if (of := found.difference(split, key, name)) is not None}
-        for key in kept
+        for key in (*kept, other_half(metric))
     }
     domains = found.unseen(split)
     where = f"in the unseen domain {domains[0]}" if len(domains) == 1 else "in unseen domains"

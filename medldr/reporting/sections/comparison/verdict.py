@@ -51,22 +51,28 @@ class Asked:
     places: Mapping[str, str]
     absent: Mapping[str, str]
 
-    def found(self, method: str, metric: str = "") -> Difference | None:
-        """A defined difference of a method; None where there is none."""
-        found = self.differences.get(metric or self.metrics[0], {}).get(method)
+    def found(self, method: str, metric: str | None = None) -> Difference | None:
+        """A defined difference of a method, in the primary metric; None where there is none."""
+        metric = self.metrics[0] if metric is None else metric
+        found = self.differences.get(metric, {}).get(method)
         return None if found is None or found.estimate.mean is None else found
 
-    def size(self, method: str, metric: str = "", *, named: bool = True) -> str:
+    def size(self, method: str, metric: str | None = None, *, named: bool = True) -> str:
         """Its difference in words, both halves of what is measured at one threshold."""
         first = self.found(method, metric)
-        half = other_half(first.metric) if first else ""
-        each = [(first, named), (self.found(method, half) if half else None, True)]
+        half = self.found(method, other_half(first.metric)) if first else None
+        each = [(first, named), (half, True)]
         return " and ".join(size_text(of, named=name) for of, name in each if of is not None)
 
-    def finding(self, method: str, metric: str = "") -> Finding:
-        """What it shows."""
-        found = self.found(method, metric)
-        return (found and found.finding) or "not compared"
+    def finding(self, method: str, metric: str | None = None) -> Finding:
+        """What it shows; of two halves at one threshold, what one does and the other permits."""
+        first = self.found(method, metric)
+        half = self.found(method, other_half(first.metric)) if first else None
+        kinds = {of.finding or "not compared" for of in (first, half) if of is not None}
+        if "not compared" in (kinds or {"not compared"}):
+            return "not compared"
+        clear = kinds.intersection(CLEAR)
+        return clear.pop() if len(clear) == 1 else "no clear difference"
 
 
 def verdict(asked: Asked, more: Sequence[str] = ()) -> Verdict:

@@ -1,11 +1,13 @@
 """What one threshold gives stands together: sensitivity with the specificity that it cost."""
 
+import re
+
 import pytest
 
 from medldr.metrics import metric_facts
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
-from medldr.reporting.sections.comparison.tables import difference_table, result_table
-from medldr.reporting.sections.comparison.terminal import comparison_overview
+from medldr.reporting.sections.comparison.parts import overview
+from medldr.reporting.sections.comparison.tables import metrics_table
 from medldr.reporting.writers.terminal import terminal_document
 
 HALVES = ("sensitivity_at_specificity", "specificity_at_threshold")
@@ -39,18 +41,26 @@ def test_grids_and_differences_have_both_halves_in_a_cell(page):
 
 def test_tables_of_a_comparison_have_both_halves_in_a_cell(page):
     compared = page.results.columns[0].comparison
-    number = result_table(compared, "test")
+    number = metrics_table(compared, "test", differences=False)
     sensitivity, specificity = (metric_facts(key).heading for key in HALVES)
     assert specificity not in number.columns
     place = number.columns.index(sensitivity) - 1
     half = compared.estimate("test", HALVES[1], "Mixup").mean
     shown = next(row for row in number.rows if row.heading == "Mixup").cells[place]
     assert shown.extra.startswith(f"specificity {100 * half:.1f} (")
-    less = difference_table(compared, "test").rows[0].cells[place - 1]
+    less = metrics_table(compared, "test", differences=True).rows[0].cells[place]
     half = compared.difference("test", HALVES[1], "Mixup").estimate.mean
     assert f"; specificity {100 * half:+.1f} (".replace("-", "−") in less.extra
-    terminal = comparison_overview(compared, HALVES[0]).sections[0].tables[0]
+    terminal = overview(compared, HALVES[0]).sections[0].tables[0]
     assert all("specificity " in cell.extra for cell in terminal.rows[1].cells[1:3])
+
+
+def test_a_verdict_names_both_halves_and_no_direction_where_they_pull_apart(page):
+    verdict = page.document.verdict
+    assert re.search(r"sensitivity [^;]*\) and specificity", verdict.text)
+    column = page.results.columns[0]
+    both = {column.difference("test", key, "Mixup").finding for key in HALVES}
+    assert (verdict.word in both) is (both != {"better", "worse"})
 
 
 def test_the_terminal_and_the_size_of_the_split_say_what_a_reader_needs(page):
