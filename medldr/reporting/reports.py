@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from medldr.evaluation.comparison.comparison import Comparison
@@ -140,8 +140,8 @@ def compare_runs(
     Args:
         folders: Run folders; the first one's method is the reference.
         path: The page to write.
-        metric: The metric that the terminal table shows, and that the margin is of; unset: the
-            primary one.
+        metric: The metric that leads on the page and in the terminal, and that the margin is of;
+            unset: the primary one.
         margin: How much worse than the reference a method may be and still count as non-inferior,
             in the unit in which the metric is printed; unset: nothing is said about that.
         title: Title of the page; unset: made of the methods' names.
@@ -156,8 +156,9 @@ def compare_runs(
     used = {run for method in found.methods for run in method.runs}
     read = (read_run(of) for of in map(_folder, folders) if of.path.resolve().name in used)
     files = {run.name: run for run in read}
-    printed = overview(titled(found, files)[1], metric or found.primary)
-    write_text(path, html_page(comparison_page(found, title, remark, files)))
+    led = replace(found, primary=metric or found.primary)
+    printed = overview(titled(led, files)[1], led.primary)
+    write_text(path, html_page(comparison_page(led, title, remark, files)))
     _print(printed, Path(path))
     return found
 

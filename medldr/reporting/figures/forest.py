@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 BETTER = {"higher": "right of the line is better", "lower": "left of the line is better"}
 SIZE = 6.5
+SHORT = 24
+"""Longer labels need a wider figure."""
 
 
 class Whisker(NamedTuple):
@@ -82,11 +84,9 @@ def forest_figure(
             axes.axvline(0, color=INK, lw=1.4, label=f"{reference} (reference)")
         for place, row in enumerate(rows):
             _mark(axes, row, place, factor)
-        shown = {row.shape: row.colour for row in rows}
-        alike = len({row.colour for row in rows}) == 1
         for shape, text in (legend or {}).items():
-            if shape in shown:
-                ink = shown[shape] if alike or len(legend or {}) > 1 else MUTED
+            if colours := {row.colour for row in rows if row.shape == shape}:
+                ink = colours.pop() if len(colours) == 1 else MUTED
                 face = PAPER if shape == "o" else ink
                 axes.plot([], [], shape, ms=SIZE, color=ink, markerfacecolor=face, label=text)
         if margin is not None:
@@ -109,7 +109,10 @@ def forest_figure(
         title=title,
         caption=caption,
         alt=f"{known.heading}{f' minus that of {reference}' * signed}: {'; '.join(told)}.",
-        size=(5.2, 1.15 + 0.3 * len(rows) + 0.2 * lines),
+        size=(
+            5.2 if max(len(row.label) for row in rows) <= SHORT else 6.6,
+            1.15 + 0.3 * len(rows) + 0.2 * lines,
+        ),
     )
 
 

@@ -187,5 +187,6 @@ def test_compare_runs_prints_the_table_and_writes_the_page(runs, tmp_path, capsy
     said = capsys.readouterr().out
     assert said.startswith("Not compared. LatentDR (Pool) and ERM cannot be compared as methods")
     assert f"page: {tmp_path / 'c.html'}\n" in said
+    assert read(tmp_path / "c.html").table("Method", "Runs", "AUC")  # the metric leads there too
     assert result.reference == "fracture_erm"
     assert "curves" in read(tmp_path / "c.html").sections
