@@ -129,16 +129,11 @@ def _verdict(found: Inspection, reasons: Sequence[str], most: int | None) -> Ver
 
 def own_counts(found: Inspection) -> Table:
     """Images per class of each domain and split, as the data set has them."""
-    table = found.table
-    records = count_rows(table)
-    counts = count_table("Images", table.class_names, records)
-    if found.published and len(counts.rows) == len(records):
-        counts.columns.append("Published")
-        for number, record in enumerate(records):
-            known = found.published.get((record["split"], record["domain"]))
-            cells = [*counts.rows[number].cells, Cell() if known is None else Cell(known)]
-            counts.rows[number] = replace(counts.rows[number], cells=cells)
-    return counts
+    records = [
+        {**record, "published": found.published.get((record["split"], record["domain"]))}
+        for record in count_rows(found.table)
+    ]
+    return count_table("Images", found.table.class_names, records)
 
 
 def _used_counts(found: Inspection) -> Table | None:
@@ -170,14 +165,18 @@ def count_table(
         class_names: The classes.
         records: Of splits and domains.
     """
-    patients = ["Patients"] if any(record["groups"] for record in records) else []
-    columns = [*class_names, "Images", *patients]
+    totals = {"Images": "rows", "Published": "published", "Patients": "groups"}
+    totals = {
+        head: key for head, key in totals.items() if any(record.get(key) for record in records)
+    }
     rows = []
     for record in records:
-        numbers = [*(record["classes"][name] for name in class_names), record["rows"]]
-        numbers += [record["groups"]] if patients else []
+        whole = [record.get(key) for key in totals.values()]
+        numbers = [*whole, *(record["classes"][name] for name in class_names)]
+        cells = [Cell() if number is None else Cell(number) for number in numbers]
         heading = ", ".join(filter(None, (record["split"], record["domain"])))
-        rows.append(Row(heading or _ALL, [Cell(number) for number in numbers]))
+        rows.append(Row(heading or _ALL, cells))
+    columns = [*totals, *class_names]
     if len(class_names) <= _MOST_COLUMNS:
         kind = "Domain" if not any(record["split"] for record in records) else "Split"
         return Table(caption, [kind, *columns], rows, intervals=False)

@@ -7,7 +7,7 @@ from sklearn.metrics import balanced_accuracy_score, roc_auc_score
 from medldr.data.files.facts import Facts
 from medldr.data.files.scan import Scan
 from medldr.data.image_table import ImageTable
-from medldr.evaluation.inputs.simple_controls import in_words, simple_controls
+from medldr.evaluation.inputs.simple_controls import shortcuts, simple_controls
 
 
 def _table(images, labels, **columns):
@@ -91,4 +91,4 @@ def test_nothing_is_fitted_to_too_few_or_to_several_labels(plans, labels):
     rare = np.where(np.arange(100) < 4, 1, 0)
     assert simple_controls(_table(images, rare), plans) == []
     assert simple_controls(_table(images, labels), {"": {"train": np.arange(60)}}) == []
-    assert in_words([]) == ""
+    assert shortcuts([]) == []

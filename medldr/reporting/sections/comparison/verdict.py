@@ -86,12 +86,13 @@ def verdict(asked: Asked, more: Sequence[str] = ()) -> Verdict:
     if len(asked.methods) == 1:
         (method,) = asked.methods
         word: str = kinds[method]
-        tone, text = TONES.get(word, "open"), _text(asked, method)
+        tone, texts = TONES.get(word, "open"), [_text(asked, method)]
+        texts = [" ".join((*texts, *_disagreements(asked)))]
     else:
         word, tone = _word(list(kinds.values()))
-        text = _of_many(asked, kinds)
+        texts = [*_of_many(asked, kinds), *_disagreements(asked)]
     word = "not clear" if word == "no clear difference" else word
-    return Verdict(word, " ".join((text, *_disagreements(asked))), tone, tuple(more))
+    return Verdict(word, texts[0], tone, (*texts[1:], *more))
 
 
 def size_text(found: Difference, *, named: bool = True) -> str:
@@ -142,8 +143,11 @@ def _word(kinds: Sequence[Finding]) -> tuple[str, Tone]:
     return ("not compared" if set(kinds) == {"not compared"} else "no clear difference"), "open"
 
 
-def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> str:
-    """Which methods are clearly better or worse, each with its numbers, and which are neither."""
+def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> list[str]:
+    """Which methods are clearly better or worse, each with its numbers, and which are neither.
+
+    The first text is the answer; each further one is of methods for which it is another.
+    """
     of: dict[Finding, list[str]] = {}
     for method, kind in kinds.items():
         of.setdefault(kind, []).append(method)
@@ -154,24 +158,24 @@ def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> str:
         where = {method: "" if place else f" {asked.places[method]}" for method in methods}
         return "; ".join(f"{method}{where[method]}, {asked.size(method)}" for method in methods)
 
-    texts = [
+    clear = [
         f"{len(of[kind])} of {len(kinds)} methods {'is' if len(of[kind]) == 1 else 'are'} clearly "
         f"{kind} than {asked.reference}{place}: {each(of[kind])}."
         for kind in CLEAR
         if kind in of
     ]
+    texts = [" ".join(clear)] if clear else []
     if unclear := of.get("no clear difference"):
-        whom = f"any of {len(kinds)} methods" if len(unclear) == len(kinds) else listed(unclear)
-        sizes = f": {each(unclear)}" if len(unclear) <= MOST_SIZES else ""
+        sizes = each(unclear) if len(unclear) <= MOST_SIZES else listed(unclear)
         texts.append(
-            f"No clear difference between {asked.reference} and {whom}{place}{sizes}."
+            f"No clear difference from {asked.reference}{place}: {sizes}."
             + _power([found for method in unclear if (found := asked.found(method)) is not None])
         )
     if untested := of.get("not compared"):
         causes = grouped((_why(asked, method), method) for method in untested)
         why = "; ".join(f"{listed(names)} ({cause})" for cause, names in causes.items())
         texts.append(f"Cannot be compared with {asked.reference}: {why}.")
-    return " ".join(texts)
+    return texts
 
 
 def _why(asked: Asked, method: str) -> str:

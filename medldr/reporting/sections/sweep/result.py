@@ -21,7 +21,7 @@ from medldr.reporting.sections.sweep.verdict import columns_kind, competing, swe
 from medldr.reporting.table import Table
 
 MOST_METHODS = 4
-"""With more methods, a figure shows the one that the verdict is about, or averages alone."""
+"""Of more methods a figure shows those that the verdict is about; of still more, averages alone."""
 
 
 @lru_cache(maxsize=2)
@@ -52,12 +52,9 @@ def differences_figure(results: Results, metric: str) -> Drawing | None:
     study, asked, split = results.study, sweep_asked(results), next(iter(results.splits), "")
     known, several = metric_facts(metric), len(results.columns) > 1
     methods = [r for r in study.rows if r != study.reference and not study.oracle(r)]
-    subject = asked.methods if len(asked.methods) == 1 else ()
-    if few := len(methods) <= MOST_METHODS:
-        shown: Sequence[str] = methods
-    else:
-        shown = subject or competing(study)
-    columns = results.columns if few or subject else ()
+    told = [[r for r in rows if asked.found(r, metric)] for rows in (methods, competing(study))]
+    shown = next((rows for rows in told if len(rows) <= MOST_METHODS), told[-1])
+    columns = results.columns if len(shown) <= MOST_METHODS else ()
     styles = looks(study.rows, study.reference, study.layout.controls)
     rows = list[Whisker]()
     for method in shown:
