@@ -13,6 +13,8 @@ from medldr.reporting.document import Bullets, Figures, Pairs, Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
 from medldr.reporting.writers.terminal import terminal_document
 
+pytestmark = pytest.mark.slow  # writes the files of 150 runs
+
 DIRECTION = re.compile(
     r"\b(higher|lower|better|worse|best|worst|highest|lowest|gains?|loses|improve\w*)\b", re.I
 )
