@@ -177,6 +177,6 @@ def test_a_published_protocol_keeps_its_rows_and_fresh_seeds_stand_beside_them(s
     tests = {d.method for d in column.comparison.differences if d.p_holm is not None}
     assert tests == {"ERM", "Mixup, fresh seeds", "CORAL, fresh seeds"}
     text = sweep_verdict(results_of(study)[0]).text
-    assert "between ERM, fresh seeds and" in text
+    assert "from ERM, fresh seeds" in text
     assert "Mixup, fresh seeds" in text
     assert "Mixup, accuracy" not in text

@@ -171,8 +171,17 @@ def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> list[str]:
             f"No clear difference from {asked.reference}{place}: {sizes}."
             + _power([found for method in unclear if (found := asked.found(method)) is not None])
         )
-    if untested := of.get("not compared"):
-        causes = grouped((_why(asked, method), method) for method in untested)
+    untested = of.get("not compared", [])
+    if few := [
+        m for m in untested if (found := asked.found(m)) and found.untested and not found.barred
+    ]:
+        sizes = each(few) if len(few) <= MOST_SIZES else listed(few)
+        texts.append(
+            f"Not tested against {asked.reference}, because a test needs at least {TESTED} seeds "
+            f"of each; their networks differ{place} by: {sizes}."
+        )
+    if others := [method for method in untested if method not in few]:
+        causes = grouped((_why(asked, method), method) for method in others)
         why = "; ".join(f"{listed(names)} ({cause})" for cause, names in causes.items())
         texts.append(f"Cannot be compared with {asked.reference}: {why}.")
     return texts
@@ -185,14 +194,22 @@ def _why(asked: Asked, method: str) -> str:
     return found.untested or found.estimate.reason or "no test is possible"
 
 
+def could_see(found: Difference) -> float | None:
+    """The true difference that would have been found with 80% power; None where it is not known.
+
+    Nor is it where it is printed as 0: methods that give the same answers have no spread.
+    """
+    variance, metric = found.estimate.variance, metric_facts(found.metric)
+    if variance is None or not variance.tested or not variance.total:
+        return None
+    least = detectable(variance)
+    return None if metric.show(least) == metric.show(0.0) else least
+
+
 def _power(found: Sequence[Difference]) -> str:
     """The true differences that a study could have seen; empty where that is not known."""
     metric = metric_facts(found[0].metric)
-    seen = [
-        detectable(variance)
-        for of in found
-        if (variance := of.estimate.variance) is not None and variance.tested and variance.total
-    ]
+    seen = [least for of in found if (least := could_see(of)) is not None]
     if not seen:
         return ""
     ends = dict.fromkeys(metric.show(end) for end in (min(seen), max(seen)))

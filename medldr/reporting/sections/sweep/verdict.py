@@ -22,7 +22,7 @@ from medldr.reporting.read.study import Study
 from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.gains import data_sets
-from medldr.reporting.sections.comparison.verdict import CLEAR, Asked, size_text, verdict
+from medldr.reporting.sections.comparison.verdict import CLEAR, Asked, could_see, size_text, verdict
 from medldr.reporting.sections.rows import count, grouped, listed
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
@@ -117,11 +117,11 @@ def _place(results: Results, columns: Sequence[Column]) -> str:
     every, split = results.columns, results.splits[0]
     where = "" if split == "test" else f", {split_name(split).lower()}"
     kind = columns_kind(results)
-    if len(columns) == 1 and len(every) == 1:
-        return f"{_named(results, columns[0])}{where}"
     lost = [column.name for column in every if column not in columns]
-    many = f"{len(columns)} of " if lost else ""
     apart = f" ({listed(lost)} {'is' if len(lost) == 1 else 'are'} incomplete)" if lost else ""
+    if len(columns) == 1:
+        return f"{_named(results, columns[0])}{apart}{where}"
+    many = f"{len(columns)} of " if lost else ""
     return f"on average over {many}{count(len(every), kind)}{apart}{where}"
 
 
@@ -177,7 +177,7 @@ def _rates(results: Results, asked: Asked) -> Iterator[str]:
 def _narrower(asked: Asked) -> Iterator[str]:
     """What would narrow the interval of a single difference that is not clear."""
     found = asked.found(asked.methods[0]) if len(asked.methods) == 1 else None
-    if found is None or found.finding != "no clear difference":
+    if found is None or found.finding != "no clear difference" or could_see(found) is None:
         return
     share = None if found.estimate.variance is None else found.estimate.variance.share_of_seeds
     if share is not None:

@@ -125,6 +125,21 @@ def test_a_difference_that_is_not_clear_says_what_could_have_been_seen():
     assert power(float(seen) / 100, found.estimate.variance) == pytest.approx(0.8, abs=0.02)
 
 
+def test_methods_that_answer_alike_say_nothing_of_what_could_have_been_seen():
+    text, more = told({"Pool": (0.0, 1e-12)})[2:]
+    assert text.startswith("No clear difference")
+    assert "could have seen" not in text
+    assert "variance" not in more
+
+
+def test_several_methods_of_two_seeds_have_their_numbers_but_no_direction():
+    word, tone, text, _ = told({"Pool": (0.05, 0.02), "Mixup": (-0.05, 0.02)}, seeds=2)
+    assert (word, tone) == ("not compared", "open")
+    assert "Pool, accuracy +5.0 percentage points (95% CI +3.0 to +7.0)" in text
+    assert "Mixup, accuracy −5.0 percentage points (95% CI −7.0 to −3.0)" in text
+    assert DIRECTION.search(text) is None
+
+
 def test_several_methods_are_counted_and_named_and_none_is_picked():
     sizes = {"Pool": (0.05, 0.02), "Mixup": (-0.05, 0.02)}
     word, tone, text, _ = told(sizes)
