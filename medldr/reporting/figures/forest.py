@@ -75,7 +75,7 @@ def forest_figure(
         return None
     known = metric_facts(metric)
     factor, signed = 100.0 if known.percent else 1.0, bool(reference)
-    unit = "difference (percentage points)" if known.percent else "difference"
+    unit = f"{known.title}: difference{' (percentage points)' if known.percent else ''}"
     texts = [_text(row, metric, signed=signed) for row in rows]
     told = [text for text, row in zip(texts, rows, strict=True) if row.held != Estimate()]
 
