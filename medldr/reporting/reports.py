@@ -52,8 +52,8 @@ def write_report(folder: RunFolder | Path | str) -> Path:
     """
     files = _folder(folder)
     read = read_run(files, mistakes=True)
+    write_text(files.report, html_page(run_page(read)))  # first: no checklist costs it
     write_text(files.checklist, html_page(checklist_page(read)))
-    write_text(files.report, html_page(run_page(read)))
     return files.report
 
 

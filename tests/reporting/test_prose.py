@@ -8,6 +8,7 @@ import pytest
 
 import medldr
 from medldr.reporting import prose
+from medldr.reporting.figures.said import figure_words
 
 ROOT = Path(medldr.__file__).parent
 FILES = [path for part in ("reporting", "evaluation") for path in (ROOT / part).rglob("*.py")]
@@ -76,3 +77,8 @@ def test_a_wrong_entry_is_refused_when_it_is_read(tmp_path, monkeypatch):
     monkeypatch.setattr(prose, "FILE", file)
     with pytest.raises(ValueError, match=r"run\.notes.*txt"):
         prose._words.__wrapped__()
+
+
+def test_a_figure_without_words_is_named_with_the_one_that_is_meant():
+    with pytest.raises(LookupError, match=r"figures.json has no words.reliabilty.*reliability"):
+        figure_words("reliabilty")

@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from medldr.errors import did_you_mean
+
 
 @cache
 def figures_file() -> Mapping[str, Any]:
@@ -24,10 +26,16 @@ def figure_words(name: str, /, **given: object) -> dict[str, Any]:
         name: The figure.
         given: Values of its title and caption.
 
+    Raises:
+        LookupError: If the file lacks it.
+
     Example:
         >>> figure_words("reliability", ece="0.1", reading="", definition="", bins=15)["title"]
         'Reliability, ECE 0.1'
     """
-    said = figures_file()["words"][name]
+    known = figures_file()["words"]
+    if name not in known:
+        raise LookupError(f"figures.json has no words.{name}.{did_you_mean(name, known)}")
+    said = known[name]
     filled = {key: said[key].format(**given) for key in ("title", "caption")}
     return {**filled, "labels": (said["x"], said["y"])}

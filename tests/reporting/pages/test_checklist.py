@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.folders.mistakes_record import Mistake, Mistakes
-from medldr.reporting import write_report
+from medldr.reporting import reports, write_report
 from medldr.reporting.pages.checklist import PLACE, fact, known, template
 from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.checklist_facts import known_facts
@@ -92,6 +92,14 @@ def test_an_oracle_never_claims_an_unread_test_split(run_folder, rows):
     assert "The test split was not read before this choice." in said[0]
     assert "ORACLE SELECTION" in said[1]
     assert "not read" not in said[1]
+
+
+def test_a_checklist_that_fails_does_not_cost_the_page_of_the_run(run_folder, monkeypatch):
+    files = run_folder()
+    monkeypatch.setattr(reports, "checklist_page", lambda read: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_report(files)
+    assert files.report.is_file()
 
 
 def test_a_run_that_failed_has_one_too(run_folder, rows):
