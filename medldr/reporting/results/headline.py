@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from medldr.evaluation.subgroups import FEWEST
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, SplitRecord
 from medldr.types import SPLIT_TITLES
 
@@ -52,3 +53,8 @@ def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
                 title = f"{domain} ({SPLIT_TITLES.get(split, split).lower()})"
             found[title] = entry
     return found
+
+
+def large_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
+    """Those of at least `FEWEST` images."""
+    return {n: of for n, of in tested_domains(evaluation).items() if (of.n or 0) >= FEWEST}

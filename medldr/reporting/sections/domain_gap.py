@@ -5,7 +5,7 @@ from __future__ import annotations
 from medldr.evaluation.comparison.findings import direction
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.subgroups import FEWEST
-from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.wording import bracketed, split_name
 
@@ -42,6 +42,26 @@ def points_text(value: float, metric: str) -> str:
     return known.show_difference(value) + (" percentage points" if known.percent else "")
 
 
+def too_few(part: SplitRecord | DomainRecord, unit: str | None) -> str:
+    """Why no interval of a part says anything; empty where it may.
+
+    So few images (or groups, where the bootstrap draws these) may all be right in every draw.
+
+    Args:
+        part: A split or a domain.
+        unit: What the bootstrap draws.
+
+    Example:
+        >>> too_few(SplitRecord(n=4), "item"), too_few(SplitRecord(n=40, n_groups=3), "group")
+        ('too few images (4)', 'too few groups (3)')
+        >>> too_few(SplitRecord(n=40, n_groups=3), "item")
+        ''
+    """
+    grouped = unit == "group" and part.n_groups is not None
+    count = (part.n_groups if grouped else part.n) or 0
+    return f"too few {'groups' if grouped else 'images'} ({count})" if count < FEWEST else ""
+
+
 def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
     """Seen minus unseen of one run, with a direction only where its interval excludes zero.
 
@@ -50,21 +70,22 @@ def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
         metric: The metric.
 
     Returns:
-        Nothing where it was not measured.
+        Nothing where it was not measured, or a split that it names is not in the record.
     """
     gap = evaluation.gap
     number = None if gap is None else gap.metrics.get(metric)
     if gap is None or number is None or number.value is None:
         return ""
-    known, shown = metric_facts(metric), direction(Estimate.of(number))
-    sizes = [evaluation.splits[name].n for name in (gap.seen, gap.unseen)]
-    if min(sizes) < FEWEST:  # so few images may all be right, in every bootstrap draw
-        shown = "unclear"
+    if not {gap.seen, gap.unseen} <= set(evaluation.splits):
+        return ""
+    known, splits = metric_facts(metric), [evaluation.splits[n] for n in (gap.seen, gap.unseen)]
+    if few := next(filter(None, (too_few(of, of.unit) for of in splits)), ""):
+        return f"{known.title}: {few} to compare seen and unseen domains."
     said = {
         "higher": "lower in unseen domains",
         "lower": "higher in unseen domains",
         "unclear": "no clear difference between seen and unseen domains",
-    }[shown]
+    }[direction(Estimate.of(number))]
     text = f"{known.title}: {said}; seen ({gap.seen}) minus unseen ({gap.unseen}) "
     text += points_text(number.value, metric)
     text += bracketed(number, known, evaluation.level, signed=True)

@@ -12,7 +12,8 @@ from medldr.reporting import print_run, write_report
 from medldr.reporting.document import Bullets, Paragraph
 from medldr.reporting.pages.run import run_page
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.run.result import first_figure
+from medldr.reporting.sections.run.result import first_figure, results_table
+from medldr.reporting.sections.run.tables import domains as domain_section
 from medldr.reporting.sections.run.verdict import leading, scored_verdict
 
 KEYS = ("accuracy", "auc", "sensitivity_at_specificity", "specificity_at_threshold", "ece")
@@ -61,6 +62,39 @@ def test_a_network_is_better_than_guessing_only_where_the_whole_interval_is(low,
     assert (found.word, found.tone) == (word, tone)
     ends = "" if low is None else f" (95% CI {100 * low:.1f} to {100 * high:.1f}%)"
     assert found.text == f"Accuracy 70.0%{ends} on 40 test images; guessing reaches 50.0%."
+
+
+@pytest.mark.parametrize(
+    ("mix", "more", "few"),
+    [
+        ((2, 2), {}, "images (4)"),
+        ((20, 20), {"n_groups": 9, "unit": "group"}, "groups (9)"),
+        ((20, 20), {"n_groups": 9, "unit": "item"}, ""),
+    ],
+)
+def test_few_images_or_groups_are_never_better_than_guessing(mix, more, few):
+    found = scored_verdict(record({"test": part(mix, accuracy=number(1.0, 1.0, 1.0)) | more}))
+    assert (found.word, found.tone) == (
+        (DENIED, "open") if few else ("better than guessing", "good")
+    )
+    assert found.text.endswith(f"; guessing reaches 50.0%. Too few {few} to tell.") == bool(few)
+
+
+def test_small_domains_have_no_numbers_on_the_page_or_in_the_verdict():
+    sizes, metrics = {"a": (20, 20), "b": (1, 2)}, {"accuracy": number(1.0, 0.9, 1.0)}
+    domains = {name: part(mix, **metrics) for name, mix in sizes.items()}
+    scored = record({"test": part((21, 22), **metrics) | {"domains": domains}})
+    assert "better than guessing in a; too few images (3) in b." in scored_verdict(scored).more[-1]
+    for table in (results_table(scored), *domain_section(scored).tables):
+        cells = {row.heading.strip(): row.cells for row in table.rows}
+        assert [cells[name][0].content for name in "ab"] == [40, 3]
+        assert [any(cell.estimate for cell in cells[name]) for name in "ab"] == [True, False]
+
+
+def test_the_area_under_the_curve_of_the_figure_is_told_where_accuracy_judges():
+    scored = binary(accuracy=number(0.7, 0.6, 0.8), auc=number(0.8, 0.7, 0.9))
+    assert first_figure(scored)[0] == "roc"
+    assert scored_verdict(scored).more == ("AUC 0.800 (95% CI 0.700 to 0.900).",)
 
 
 def test_where_classes_are_unequal_the_auc_leads_and_accuracy_stands_beside_chance():

@@ -41,7 +41,6 @@ def test_the_page_and_the_terminal_of_a_run_name_the_seen_split(more, split, run
         (40, -0.2, -0.3, -0.1, "Accuracy: higher in unseen domains; seen"),
         (40, 0.003, -0.181, 0.186, "Accuracy: no clear difference between seen and unseen"),
         (40, 0.2, None, None, "Accuracy: no clear difference between seen and unseen"),
-        (9, 0.2, 0.1, 0.3, "Accuracy: no clear difference between seen and unseen"),
     ],
 )
 def test_a_gap_has_a_direction_only_where_its_interval_excludes_zero(n, value, low, high, said):
@@ -51,6 +50,19 @@ def test_a_gap_has_a_direction_only_where_its_interval_excludes_zero(n, value, l
         gap={"seen": "id_test", "metrics": {"accuracy": number}},
     )  # fmt: skip
     assert gap_sentence(scored).startswith(said)
+
+
+def test_a_gap_of_few_images_or_an_absent_split_has_no_number():
+    def said(**splits):
+        gap = {"seen": "id_test", "metrics": {"accuracy": number}}
+        return gap_sentence(EvaluationRecord(task="binary", splits=splits, gap=gap))
+
+    number, large = {"value": 0.2, "low": 0.1, "high": 0.3}, {"n": 40}
+    few = "Accuracy: too few {} to compare seen and unseen domains."
+    assert said(id_test=large, test={"n": 4}) == few.format("images (4)")
+    of_groups = large | {"n_groups": 9, "unit": "group"}
+    assert said(id_test=of_groups, test=large) == few.format("groups (9)")
+    assert said(test=large) == said(id_test=large) == ""
 
 
 def test_a_seen_split_that_chose_the_weights_is_told(run_folder):

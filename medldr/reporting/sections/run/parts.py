@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.subgroups import FEWEST
 from medldr.folders.evaluation_record import (
     DomainRecord,
     EvaluationRecord,
@@ -76,6 +77,14 @@ def metrics_table(
 def numbers(table: Table, keys: Iterable[str], held: Mapping[str, Number]) -> list[Cell]:
     """A cell for each metric; a dash where it was not computed."""
     return [table.number(key, Estimate.of(held[key]) if key in held else None) for key in keys]
+
+
+def of_domain(of: DomainRecord) -> DomainRecord:
+    """A domain as tables show it: where it has fewer than `FEWEST` images, without numbers."""
+    if (of.n or 0) >= FEWEST:
+        return of
+    none = Number(reason=f"fewer than {FEWEST} images")
+    return of.model_copy(update={"metrics": dict.fromkeys(of.metrics, none)})
 
 
 def count_cell(n: int | None, detail: str = "") -> Cell:

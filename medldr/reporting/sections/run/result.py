@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.evaluation.subgroups import FEWEST
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Document, Drawing, Figures, Paragraph, Section
@@ -17,12 +16,12 @@ from medldr.reporting.results.headline import (
     TESTS,
     headline,
     headline_split,
+    large_domains,
     page_order,
-    tested_domains,
 )
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.run.drawn import confusion_figure, roc_figure
-from medldr.reporting.sections.run.parts import Part, metrics_table, size_cell
+from medldr.reporting.sections.run.parts import Part, metrics_table, of_domain, size_cell
 from medldr.reporting.sections.run.verdict import (
     PAIR,
     banners,
@@ -85,7 +84,7 @@ def results_table(scored: EvaluationRecord, *, short: bool = False) -> Table:
         if split.by_group is not None:
             parts.append(part("  by group", split.by_group, None))
         if name in TESTS and 1 < len(split.domains) <= most:
-            parts += [part(f"  {domain}", of, of.seen) for domain, of in split.domains.items()]
+            parts += [part(f"  {n}", of_domain(of), of.seen) for n, of in split.domains.items()]
     table = metrics_table(caption, ["Split", "Images"], parts, keys=keys, short=short)
     first = headline(scored)
     level = None if first is None else guessing(scored, first)
@@ -150,7 +149,7 @@ def first_figure(scored: EvaluationRecord) -> tuple[str, Callable[[], Drawing | 
         Its name, and what draws it.
     """
     split = headline(scored) or SplitRecord()
-    large = {n: of for n, of in tested_domains(scored).items() if (of.n or 0) >= FEWEST}
+    large = large_domains(scored)
     if len(large) > 1:
         of_domains = {name: (of.metrics, of.seen) for name, of in large.items()}
         return "domains", lambda: _forest("domains", leading(scored)[0], of_domains)

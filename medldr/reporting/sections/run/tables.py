@@ -18,6 +18,7 @@ from medldr.reporting.sections.run.parts import (
     count_cell,
     metrics_table,
     numbers,
+    of_domain,
     size_cell,
     where,
 )
@@ -82,7 +83,9 @@ def domains(scored: EvaluationRecord) -> Section | None:
     found = sorted(tested_domains(scored).items(), key=lambda of: (of[1].seen, of[0]))
     if len(found) < 2:
         return None
-    parts = [Part(n, of.metrics, [size_cell(of)], of.few_groups, of.seen) for n, of in found]
+    parts = [
+        Part(n, of_domain(of).metrics, [size_cell(of)], of.few_groups, of.seen) for n, of in found
+    ]
     table = metrics_table("Results by domain", ["Domain", "Images"], parts)
     return section("run", "domains", table, count=len(found))
 

@@ -20,10 +20,10 @@ from medldr.reporting.document import Banner, Verdict
 from medldr.reporting.prose import sentence, words
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.class_mix import Chance, chance, share
-from medldr.reporting.results.headline import TESTS, headline, headline_split
+from medldr.reporting.results.headline import TESTS, headline, headline_split, large_domains
 from medldr.reporting.sections.chance import chance_heading
 from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
-from medldr.reporting.sections.domain_gap import gap_sentence
+from medldr.reporting.sections.domain_gap import gap_sentence, too_few
 from medldr.reporting.wording import SHOTS, bracketed, card_metrics, split_name
 
 Worth = Literal["better than guessing", "worse than guessing", "not clearly better than guessing"]
@@ -125,6 +125,8 @@ def scored_verdict(scored: EvaluationRecord | None, ending: tuple[str, str] = ("
     levels = {} if guess is None else guess.values
     judged = next((key for key in keys if key in levels), "")
     found = worth(split.metrics[judged], levels[judged]) if judged else None
+    few = too_few(split, split.unit) if found else ""
+    found = "not clearly better than guessing" if few else found
     word: str = found or "described"
     text = f"{_number(scored, keys[0], split.metrics[keys[0]])} on {_where(scored, split)}"
     if judged not in ("", keys[0]):
@@ -132,6 +134,7 @@ def scored_verdict(scored: EvaluationRecord | None, ending: tuple[str, str] = ("
     text += (
         f"; guessing reaches {metric_facts(judged).with_unit(levels[judged])}." if found else "."
     )
+    text += f" {few.capitalize()} to tell." if few else ""
     tone: Literal["good", "bad", "open"] = "open"
     if ending[0]:
         word, text, tone = ending[0], f"{ending[1]} {text}", "bad"
@@ -166,6 +169,9 @@ def _more(
     scored: EvaluationRecord, split: SplitRecord, key: str, guess: Chance | None
 ) -> Iterator[str]:
     yield pair_text(scored, split)
+    auc, drawn = split.metrics.get("auc"), len(large_domains(scored)) < 2
+    if key != "auc" and scored.task == "binary" and drawn and auc and auc.value is not None:
+        yield f"{_number(scored, 'auc', auc)}."  # the ROC curve is the figure
     if key != "accuracy" and "accuracy" in split.metrics:
         beside = f"{_number(scored, 'accuracy', split.metrics['accuracy'])}"
         level = None if guess is None else guess.values["accuracy"]
@@ -205,11 +211,13 @@ def threshold_text(scored: EvaluationRecord) -> str:
 
 def _unseen_text(scored: EvaluationRecord, split: SplitRecord, key: str) -> str:
     """In which of several unseen domains the network is better than guessing."""
-    found: dict[Worth, list[str]] = {}
+    found: dict[str, list[str]] = {}
     for name, entry in split.domains.items():
         level = guessing(scored, entry)
         if not entry.seen and level is not None and key in level.values and key in entry.metrics:
-            found.setdefault(worth(entry.metrics[key], level.values[key]), []).append(name)
+            few = too_few(entry, split.unit)
+            what = few or worth(entry.metrics[key], level.values[key])
+            found.setdefault(what, []).append(name)
     if sum(map(len, found.values())) < 2:
         return ""
     told = "; ".join(f"{what} in {', '.join(names)}" for what, names in found.items())
