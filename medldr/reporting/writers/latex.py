@@ -110,11 +110,17 @@ def _row(row: Row, numbers: Sequence[Printed], usual: str) -> list[str]:
     cells = [_number(cell, number) for cell, number in zip(row.cells, numbers, strict=True)]
     lines = [_line([heading + _above(row.mark), *cells])]
     details = [number.detail for number in numbers]
-    extras = ["" if usual and n.count == usual else n.count or n.extra for n in numbers]
+    extras = [_extra(cell, number, usual) for cell, number in zip(row.cells, numbers, strict=True)]
     for texts in filter(any, (details, extras)):
         small = (rf"{{\scriptsize {escape(text)}}}" if text else "" for text in texts)
         lines.append(_line(["", *small]))
     return lines
+
+
+def _extra(cell: Cell, number: Printed, usual: str) -> str:
+    """What stands below a number: an unusual count, and the other half of a threshold's pair."""
+    unusual = number.count if number.count != usual else ""
+    return "; ".join(filter(None, (unusual, cell.extra if number.count else number.extra)))
 
 
 def _number(cell: Cell, number: Printed) -> str:

@@ -55,6 +55,15 @@ def test_the_tables_need_booktabs_alone_and_print_any_name(tmp_path):
     compile_(tmp_path, "t.tex")
 
 
+def test_the_other_half_of_a_pair_stands_where_the_number_of_runs_is_usual():
+    cells = [Cell(Estimate(0.5, sd=0.1, n=n), extra=f"specificity {n}") for n in (3, 3, 2)]
+    table = Table("t", ["Method", "a"], [Row(str(k), [cell]) for k, cell in enumerate(cells)])
+    lines = latex_table(table, "tab:x").splitlines()
+    small = [line for line in lines if "scriptsize" in line]
+    texts = ["specificity 3", "specificity 3", "n 2; specificity 2"]
+    assert small == [rf" & {{\scriptsize {text}}} \\" for text in texts]
+
+
 def test_the_grid_has_marks_rules_and_every_number(whole, grids_of):
     text = latex_tables(whole.document)
     first = text.split(r"\end{table}")[0]
