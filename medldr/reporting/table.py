@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from medldr.evaluation.intervals.estimate import Estimate
@@ -127,6 +127,17 @@ class Table:
         self.footnotes.append((sign, text))
         return sign
 
+    def mark(self, signs: Iterable[str]) -> str:
+        """Signs of one cell, each once, in the order of their footnotes.
+
+        Example:
+            >>> table = Table("t", ["a"])
+            >>> table.mark(map(table.sign, "xy")), table.mark(map(table.sign, "zyz"))
+            ('a,b', 'b,c')
+        """
+        own = set(signs)
+        return ",".join(sign for sign, _ in self.footnotes if sign in own)
+
     def number(self, key: str, estimate: Estimate | None, *, signed: bool = False) -> Cell:
         """A cell with an estimate; its reason becomes a footnote.
 
@@ -181,7 +192,7 @@ def side_by_side(caption: str, parts: Sequence[tuple[str, Table]]) -> Table:
 
     def signed(part: Table, mark: str) -> str:
         texts = dict(part.footnotes)
-        return ",".join(table.sign(texts[sign]) for sign in mark.split(",") if sign)
+        return table.mark(table.sign(texts[sign]) for sign in mark.split(",") if sign)
 
     for heading in sorted(order, key=lambda name: rows[name].apart):
         cells, marks = [], ""

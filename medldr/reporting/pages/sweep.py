@@ -163,12 +163,12 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
 
 def plain(table: Table) -> Table:
     """A grid in few words: no intervals, and no footnotes of single numbers."""
-    rows = [
-        replace(row, cells=[replace(cell, mark="") for cell in row.cells]) for row in table.rows
-    ]
-    signs = {sign for row in rows for sign in row.mark.split(",")}
-    notes = [footnote for footnote in table.footnotes if footnote[0] in signs]
-    return replace(table, rows=rows, intervals=False, footnotes=notes)
+    texts, shown = dict(table.footnotes), replace(table, rows=[], intervals=False, footnotes=[])
+    for row in table.rows:
+        mark = shown.mark(shown.sign(texts[sign]) for sign in row.mark.split(",") if sign)
+        cells = [replace(cell, mark="") for cell in row.cells]
+        shown.rows.append(replace(row, cells=cells, mark=mark))
+    return shown
 
 
 def _narrow(table: Table) -> Table:

@@ -284,7 +284,7 @@ def _theirs(table: Table, heading: str, places: Sequence[Place], group: Group) -
     first = next(filter(None, firsts))
     if any(cell not in (first, None) for cell in firsts):
         first = Cell(first.content, extra=sentence("several_relations"))
-    cells = [replace(first, mark=",".join(filter(None, (once, first.mark))))]
+    cells = [replace(first, mark=table.mark((once, *first.mark.split(","))))]
     for entry in group:
         if entry is None:
             cells.append(Cell())
@@ -312,7 +312,7 @@ def _protocol(table: Table, place: Place, entry: Published) -> Cell | None:
     words = [f"augmentation: {entry.augmentation}"] if entry.augmentation else []
     style = "same" if found is Relation.SAME else ""
     extra = "; ".join([*words, found.value])
-    return Cell(entry.protocol, extra=extra, mark=",".join(signs), style=style)
+    return Cell(entry.protocol, extra=extra, mark=table.mark(signs), style=style)
 
 
 def _finished(table: Table, rows: Sequence[Row], *notes: str) -> Table | None:

@@ -73,7 +73,7 @@ def _picks(table: Table, study: Study, picks: Sequence[Pick]) -> Cell:
         return cells[0] if cells else Cell()
     texts = [f"{cell.content} (seed {p.seed})" for cell, p in zip(cells, picks, strict=True)]
     signs = [sign for cell in cells for sign in cell.mark.split(",") if sign]
-    return Cell(", ".join(texts), mark=",".join(dict.fromkeys(signs)))
+    return Cell(", ".join(texts), mark=table.mark(signs))
 
 
 def _pick(table: Table, study: Study, pick: Pick) -> Cell:
@@ -86,7 +86,7 @@ def _pick(table: Table, study: Study, pick: Pick) -> Cell:
         names += f"; and {more} more" if more > 0 else ""
         signs.append(table.sign(f"Not considered because a run is missing: {names}."))
     text = titled(pick.setting, study.layout.titles)
-    return Cell(text, detail=drawn_text(study, pick), mark=",".join(signs))
+    return Cell(text, detail=drawn_text(study, pick), mark=table.mark(signs))
 
 
 def drawn_text(study: Study, pick: Pick) -> str:

@@ -155,7 +155,7 @@ def _row(
         reference=method.name == found.reference,
         oracle=method.oracle,
         control=method.control,
-        mark=",".join(table.sign(note) for note in (*method.footnotes, *notes)),
+        mark=table.mark(map(table.sign, (*method.footnotes, *notes))),
     )
 
 

@@ -45,7 +45,7 @@ def pivot(
         if all(one.empty for one in cells):
             continue
         held = {"reference": row == study.reference, "oracle": study.oracle(row)}
-        mark = ",".join(map(table.sign, notes(row)))
+        mark = table.mark(map(table.sign, notes(row)))
         control = row in study.layout.controls
         table.rows.append(method_row(row, cells, **held, control=control, mark=mark))
     return table if table.rows else None
@@ -80,7 +80,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
             return Cell(missing, style="missing") if missing else Cell()
         own = [text for text in said.get((row, column.name), ()) if text not in of_rows[row]]
         texts = [*own, found.reason] if found.mean is not None else [found.reason]
-        mark = ",".join(table.sign(text) for text in texts if text)
+        mark = table.mark(table.sign(text) for text in texts if text)
         other = other_half(grid.metric)
         pair = column.estimate(grid.split, other, row) if other else None
         return replace(paired(Cell(found, known), other, pair), mark=mark)
