@@ -166,7 +166,11 @@ def inferred(
 
 
 def average(
-    each: Sequence[Estimate | None], metric: Metric | None = None, *, seeds: Sequence[Array] = ()
+    each: Sequence[Estimate | None],
+    metric: Metric | None = None,
+    *,
+    seeds: Sequence[Array] = (),
+    span: float = inf,
 ) -> Estimate | None:
     """The unweighted mean over data sets or domains that share no test unit.
 
@@ -179,6 +183,7 @@ def average(
         seeds: ``(k,)`` mean of each seed over the sets: of the method, or of both methods of a
             difference. Without it, as where the sets were trained with different seeds, these count
             as unrelated, and the variances over seeds add up.
+        span: The largest difference that there can be, as for `inferred`.
 
     Returns:
         None unless every number is defined; without an interval unless each has a variance.
@@ -205,7 +210,7 @@ def average(
     variance = sum(others, start=first)
     if seeds and variance.seeds:
         variance = replace(variance, seeds=_seeds(seeds))
-    return replace(inferred(mean, variance, metric), reason="")
+    return replace(inferred(mean, variance, metric, span=span), reason="")
 
 
 def _variance(methods: Sequence[Scores], drawn: Array, units: int) -> Variance | str:

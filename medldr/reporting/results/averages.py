@@ -96,11 +96,12 @@ class Averages:
         each = [d.estimate if d.method == row else _turned(d.estimate) for d in known]
         ours, theirs = (tuple(Cell(column, name) for column in columns) for name in (row, other))
         seeds = [of for cells in (ours, theirs) if (of := self._by_seed(cells)) is not None]
-        mean = average(each, seeds=seeds if len(seeds) == 2 else ())
+        span = metric_facts(self.metric).span
+        mean = average(each, seeds=seeds if len(seeds) == 2 else (), span=span)
         if mean is None:
             return None
         if len(each) > 1 and mean.variance is not None and self.shared(ours):
-            mean = inferred(mean.mean or 0.0, self._of_shared(ours, theirs))
+            mean = inferred(mean.mean or 0.0, self._of_shared(ours, theirs), span=span)
         if any(pair.p is None for pair in known):
             mean = replace(mean, p=None)
         barred = next((pair.barred for pair in known if pair.barred), "")

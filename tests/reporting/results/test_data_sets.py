@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 from medldr.evaluation import checked
+from medldr.evaluation.intervals.estimate import Source, Variance
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.results.averages import Averages, average_differences
 from medldr.reporting.results.gains import data_sets
@@ -92,6 +93,17 @@ def test_columns_with_the_same_test_images_average_to_no_more_than_one(sweep):
     one = columns[0].difference("test", "accuracy", row).estimate
     both = averages.minus(columns, row, study.reference).estimate
     assert (both.low, both.high, both.p) == pytest.approx((one.low, one.high, one.p))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_no_end_of_a_mean_difference_is_beyond_the_largest_one(in_memory, monkeypatch, shared):
+    made = in_memory(["erm", "mixup"], ["a", "b"], lambda r, _c, _p, s: 0.9 * s * (r == "mixup"),
+                     seeds=(0, 1))  # fmt: skip
+    wide = Variance((Source(4.0, 99),), fewest=2)
+    monkeypatch.setattr(Averages, "shared", lambda *_: shared)
+    monkeypatch.setattr(Averages, "_of_shared", lambda *_: wide)
+    estimate = Averages(made[0], "accuracy", "test").minus(made[1], "mixup", "erm").estimate
+    assert (estimate.low, estimate.high) == (-1, 1)
 
 
 def test_a_method_that_was_scored_again_with_other_draws_is_drawn_as_the_others(sweep, monkeypatch):
