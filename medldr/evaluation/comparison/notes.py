@@ -22,7 +22,7 @@ TRAINED: Final = {
 
 def footnotes(
     methods: Sequence[MethodRuns],
-    base: MethodRuns,
+    base: MethodRuns | None,
     tuned: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[list[str], dict[str, list[int]]]:
     """Sentences on methods that differ from the first run of the reference, or have marks.
@@ -31,7 +31,8 @@ def footnotes(
 
     Args:
         methods: All methods.
-        base: The reference. Where its own runs differ among themselves, it has footnotes too.
+        base: The reference. Where its own runs differ among themselves, it has footnotes too. None
+            where it has no run: a method then differs only among its own.
         tuned: By method, what of `TRAINED` was chosen on validation for it and for the reference
             alike, which is no difference: each is shown as tuned.
 
@@ -40,13 +41,15 @@ def footnotes(
     """
     texts: list[str] = []
     marks: dict[str, list[int]] = {method.name: [] for method in methods}
-    same_seed = {run.seed: run for run in reversed(base.runs)}
+    standards = {method.name: base or method for method in methods}
     for fact in FACTS:
         for method in methods:
+            runs = standards[method.name].runs
+            same_seed = {run.seed: run for run in reversed(runs)}
             odd: dict[str, tuple[Any, str]] = {}
             for run in method.runs:
                 known = same_seed.get(run.seed) if fact == "split_hash" else None
-                standard = known or base.runs[0]
+                standard = known or runs[0]
                 if (value := _to_compare(run, fact)) != (usual := _to_compare(standard, fact)):
                     odd[run.name] = value, f"{standard.name} has {_shown(fact, usual)}"
             if odd:
@@ -55,9 +58,12 @@ def footnotes(
                 texts.append(f"{fact} differs: {own}; {reference}.")
                 marks[method.name].append(len(texts))
     chosen = tuned or {}
-    shared = [(method, _trained(method, base, chosen.get(method.name, ()))) for method in methods]
+    shared = [
+        (method, _trained(method, standards[method.name], chosen.get(method.name, ())))
+        for method in methods
+    ]
     shared += [(method, _too_good(method)) for method in methods]
-    shared += [(method, _other_code(method, base)) for method in methods]
+    shared += [(method, _other_code(method, standards[method.name])) for method in methods]
     shared += [(method, _recalibrated(method)) for method in methods]
     shared += [(method, _ranked_by_probability(method)) for method in methods]
     for method, text in shared:

@@ -12,6 +12,7 @@ from medldr.errors import InputError
 from medldr.evaluation import Run
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.comparison.comparison import Comparison, Difference
+from medldr.evaluation.comparison.notes import footnotes
 from medldr.evaluation.comparison.runs import methods
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_names
@@ -153,6 +154,11 @@ def _compare(study: Study, name: str, entries: Sequence[Entry]) -> tuple[Compari
     made = make_comparison(
         runs, reference=reference, contrasts=pairs, controls=controls, tuned=tuned
     )
+    if reference is None:  # `made` has those that differ from the first method instead
+        texts, marks = footnotes(methods(runs), None)
+        said = {name: tuple(texts[n - 1] for n in of) for name, of in marks.items()}
+        kept = tuple(replace(method, footnotes=said[method.name]) for method in made.methods)
+        made = replace(made, methods=kept, footnotes=tuple(texts))
     result = made.renamed(row_of)
     if any(entry.folds for entry in entries):
         # Images of all folds are no independent sample of what networks of other data would do.

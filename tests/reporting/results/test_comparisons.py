@@ -81,9 +81,12 @@ def test_a_short_number_that_is_an_id_is_not_named_either(sweep):
 
 def test_without_the_reference_there_are_numbers_but_no_differences(sweep):
     gone = {("erm", "octmnist", seed) for seed in range(3)}
-    folder = sweep({"erm": 1.0, "mixup": 1.0, "cutmix": 1.0}, ("octmnist",), without=gone, n=20)
+    rows = {"erm": 1.0, "mixup": 1.0, "erm_half_lr": 1.0}
+    folder = sweep(rows, ("octmnist",), without=gone, n=20)
     (column,) = columns(read_study(folder))
-    for row in ("Mixup", "CutMix"):
+    assert column.comparison.footnotes == ()  # neither is the reference of the other
+    for row in ("Mixup", "ERM, half the rate"):
+        assert column.footnotes(row) == []
         assert column.estimate("test", "accuracy", row).mean is not None
         assert column.difference("test", "accuracy", row) is None
     assert column.notes[-1] == "octmnist: ERM has no results, so no differences from it are shown."
