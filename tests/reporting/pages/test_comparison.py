@@ -9,7 +9,7 @@ from rich.console import Console
 
 from medldr.errors import InputError
 from medldr.evaluation.comparison.compare import make_comparison
-from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Size
+from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing, Size
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.reporting import (
@@ -107,6 +107,19 @@ def test_no_word_of_direction_is_said_of_an_oracle(oracle):
     assert comparison_verdict(found, "accuracy").word == "not compared"
     plain = replace(found, methods=tuple(map(Method, "ab")))
     assert comparison_verdict(plain, "accuracy").word == "better"
+
+
+@pytest.mark.parametrize(
+    ("missing", "said"), [("a-0-s1", "Every run is of the reference"), ("b-1-s0", "one: b-1-s0)")]
+)
+def test_why_nothing_is_compared_with_a_reference_that_is_alone(missing, said):
+    alone = (Method("a", runs=("a-0-s0",)),)
+    lost = (Missing(missing, "failed"),)
+    found = Comparison("binary", "a", alone, {"test": Size(10)}, missing=lost)
+    verdict = comparison_verdict(found, "accuracy")
+    assert verdict.word == "not compared"
+    assert said in verdict.text
+    assert "control" not in verdict.text
 
 
 def test_an_oracle_carries_that_word_into_page_and_table(run_folder, tmp_path, read):

@@ -73,9 +73,20 @@ def comparison_verdict(found: Comparison, metric: str) -> Verdict:
     missing = f"Missing: {count(len(found.missing), 'run')} without a result."
     more = [*judgements(found), *([missing] if found.missing else [])]
     if not methods or found.reference in apart:
-        return Verdict("not compared", sentence("only_apart"), more=more)
+        return Verdict("not compared", _why_not(found), more=more)
     asked = Asked(found.reference, methods, kept, differences, dict.fromkeys(names, place), {})
     return verdict(asked, more)
+
+
+def _why_not(found: Comparison) -> str:
+    """Why there is no method to compare with the reference."""
+    if found.others:
+        return sentence("only_apart")
+    own = {run.rpartition("-s")[0] for method in found.methods for run in method.runs}
+    others = [run for run, _ in found.missing if run.rpartition("-s")[0] not in own]
+    if not others:
+        return sentence("only_reference")
+    return sentence("none_finished", runs=", ".join(others))
 
 
 def banners(found: Comparison, remark: str | None) -> list[Banner]:
