@@ -16,6 +16,7 @@ from medldr.evaluation.intervals.inference import Scores, inferred, of_gap
 from medldr.evaluation.intervals.single_run import BIASED
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
+from medldr.types import SPLIT_TITLES
 
 UNSEEN: Final = "test"
 
@@ -61,14 +62,15 @@ def notes(
         >>> notes("id_val", [other]), notes("id_test", [same])
         (None, None)
         >>> notes("id_val", [same])
-        'id_val chose the weights (val_auc), so the gap from it is biased upwards.'
+        'Validation, seen domains, chose the weights: the gap is biased upwards.'
         >>> notes("id_val", [other], shared=True)
-        'id_val shares groups with the training images, so the gap from it is biased upwards.'
+        'Validation, seen domains, shares groups with training: the gap is biased upwards.'
     """
-    rules = dict.fromkeys(s.rule for s in selections if s is not None and s.split == seen)
-    influences = [f"chose the weights ({', '.join(rules)})"] if rules else []
-    influences += ["shares groups with the training images"] if shared else []
-    biased = f"{seen} {' and '.join(influences)}, so the gap from it is biased upwards."
+    chose = any(s is not None and s.split == seen for s in selections)
+    influences = ["chose the weights"] if chose else []
+    influences += ["shares groups with training"] if shared else []
+    title = SPLIT_TITLES.get(seen, seen)
+    biased = f"{title}, {' and '.join(influences)}: the gap is biased upwards."
     return " ".join(filter(None, (biased if influences else None, mix))) or None
 
 

@@ -157,7 +157,7 @@ def compare_runs(
     read = (read_run(of) for of in map(_folder, folders) if of.path.resolve().name in used)
     files = {run.name: run for run in read}
     led = replace(found, primary=metric or found.primary)
-    printed = overview(titled(led, files)[1], led.primary)
+    printed = overview(titled(led, files), led.primary)
     write_text(path, html_page(comparison_page(led, title, remark, files)))
     _print(printed, Path(path))
     return found

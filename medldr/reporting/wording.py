@@ -12,10 +12,10 @@ from medldr.reporting.table import interval
 from medldr.types import SPLIT_TITLES
 
 TARGETS: Final = {
-    "target_in": "target_in, 80% of the held-out domain",
-    "target_all": "target_all, the whole held-out domain",
+    "target_in": "80% of the held-out domain",
+    "target_all": "whole held-out domain",
 }
-"""What a run is evaluated on, and in words."""
+"""What a run is evaluated on, in words."""
 
 _RULE_SPLITS = {
     "val": "validation",

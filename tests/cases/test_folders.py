@@ -162,7 +162,7 @@ def test_compare_refuses_what_cannot_be_compared(finished, rows, medldr, tmp_pat
     given = rows(train="01010101", val="0101", test="010")
     others = {
         "their test items differ (4 and 3 items": finished("items", given=given).path,
-        "their class_names differ": finished("names", "data.class_names=[x, y]").path,
+        "they differ in classes": finished("names", "data.class_names=[x, y]").path,
         "a run can count only once": one.path,
         "is not a run folder": tmp_path,
     }

@@ -60,10 +60,10 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
 
 def test_a_seen_split_that_shares_slides_with_training_says_so():
     chosen = {"rule": "id_val_auc", "split": "id_val"}
-    shares = "shares groups with the training images, so the gap from it is biased upwards."
+    shares = "shares groups with training: the gap is biased upwards."
     for selection, said in [(VAL, ""), (chosen, "chose the weights (id_val_auc) and ")]:
         _, gap = scored("id_val", "test", selection=selection, shared=["id_val"])
-        assert gap["note"] == f"id_val {said}{shares}"
+        assert gap["note"] == f"Validation, seen domains, {said}{shares}"
         assert gap["shared_groups"]
 
 
@@ -72,7 +72,7 @@ def test_a_comparison_says_so_of_the_methods_whose_split_shares_slides(run_folde
     a = run_folder("a", tables, seen=["hospital_0"], shared=["id_val"], selection=VAL)
     b = run_folder("b", tables, label="b", identity="2", seen=["hospital_0"], selection=VAL)
     notes = {gap["method"]: gap["note"] for gap in compare([a, b])["gaps"]}
-    assert notes["erm"].startswith("id_val shares groups")
+    assert notes["erm"].startswith("Validation, seen domains, shares groups")
     assert notes["b"] is None
 
 

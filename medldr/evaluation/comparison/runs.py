@@ -214,10 +214,10 @@ def same_task(runs: Sequence[Run]) -> None:
         other = run.evaluation
         for key, one, two in (
             ("task", first.task, other.task),
-            ("class_names", list(first.class_names), list(other.class_names)),
+            ("classes", list(first.class_names), list(other.class_names)),
         ):
             if one != two:
                 raise InputError(
-                    f"{runs[0].name} and {run.name} cannot be compared: their {key} differ "
+                    f"{runs[0].name} and {run.name} cannot be compared: they differ in {key} "
                     f"({one} and {two})"
                 )

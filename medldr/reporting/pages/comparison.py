@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from medldr.config.sections import dataset_name
 from medldr.evaluation.comparison.comparison import Comparison
 from medldr.reporting.assembly import Parts, assemble
 from medldr.reporting.document import Document
@@ -25,7 +26,7 @@ def comparison_page(
         remark: A banner at its top, such as `DEMONSTRATION`.
         files: The run folders that are known, by name, for titles, curves and published numbers.
     """
-    common, found = parts.titled(found, files)
+    found = parts.titled(found, files)
     sections: Parts = [
         ("result", lambda: parts.result(found)),
         ("metrics", lambda: parts.metrics(found)),
@@ -36,11 +37,14 @@ def comparison_page(
         ("notes", lambda: parts.numbers_made(found)),
     ]
     runs = count(sum(len(method.seeds) for method in found.methods), "run")
+    sets = {dataset_name(each.config, each.facts): None for each in files.values()}
     size = f"{count(len(found.methods), 'method')}, {runs}"
     return Document(
         title or " and ".join(found.names),
         "medldr · comparison of runs",
-        f"{common}: {size}; differences are relative to {found.reference}".removeprefix(": "),
+        f"{', '.join(sets)}: {size}; differences are relative to {found.reference}".removeprefix(
+            ": "
+        ),
         parts.banners(found, remark),
         assemble("comparison", sections),
         verdict=parts.comparison_verdict(found, found.primary),

@@ -133,7 +133,7 @@ def own_counts(found: Inspection) -> Table:
         {**record, "published": found.published.get((record["split"], record["domain"]))}
         for record in count_rows(found.table)
     ]
-    return count_table("Images", found.table.class_names, records)
+    return count_table("Images per class", found.table.class_names, records)
 
 
 def _used_counts(found: Inspection) -> Table | None:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from medldr.data.counting import counted
 from medldr.reporting.assembly import assemble
 from medldr.reporting.document import (
     Bullets,
@@ -72,7 +73,7 @@ def overview(found: Decided, most: int | None = None) -> Document:
         said = Cell(len(one.warnings)) if one.warnings else Cell("")
         table.rows.append(Row(one.name, [Cell(", ".join(one.classes) or "none"), chance, said]))
     if left := len(found.decisions) - len(table.rows):
-        table.notes.append(f"{left:,} more are in the csv file")
+        table.notes.append(f"and {left:,} more in the csv file")
     shown = section("prediction", "answers", table)
     return Document(found.title, "", "", (), [] if shown is None else [shown], _verdict(found))
 
@@ -80,19 +81,23 @@ def overview(found: Decided, most: int | None = None) -> Document:
 def _verdict(found: Decided) -> Verdict:
     """How many were decided for each class, by which rule, and what should not be trusted."""
     total, items = len(found.decisions), found.items
+    answered = counted(total, items.removesuffix("s"), items)
     counts = Counter(name for one in found.decisions for name in one.classes)
-    if found.rule is not None:
+    if not total:
+        word, said = f"{answered} answered", "Nothing could be read."
+    elif found.rule is not None:
         positive, threshold = found.rule
         word = f"{counts[positive]:,} of {total:,} above the threshold"
         said = f"{positive} is decided for {items} above a probability of {threshold:.3g}."
     else:
-        word = f"{total:,} {items} answered"
+        word = f"{answered} answered"
         each = [f"{name} {count:,}" for name, count in counts.most_common(_MOST_CLASSES)]
         rest = len(counts) - len(each)
-        said = ", ".join([*each, *([f"{rest} other classes"] if rest else [])]) + "."
+        each += [counted(rest, "other class", "other classes")] if rest else []
+        said = f"Decided: {', '.join(each)}." if each else "No label is present."
     more = []
     if warned := sum(bool(one.warnings) for one in found.decisions):
-        more.append(sentence("unusual_items", count=warned, total=total, items=items))
+        more.append(sentence("unusual_items", count=warned, of=answered))
     if found.unreadable:
         name, reason = found.unreadable[0]
         count = len(found.unreadable)

@@ -19,7 +19,7 @@ def size_note(columns: Sequence[Column], split: str) -> list[str]:
     each = []
     for name, found in ((c.name, c.comparison) for c in columns if c.comparison is not None):
         if split in found.splits:
-            unseen = ", ".join(found.unseen(split))
+            unseen = ", ".join(domain for domain in found.unseen(split) if domain != name)
             each.append(f"{name}: {found.counts(split)}{f', unseen: {unseen}' if unseen else ''}")
     return [f"{split_name(split)}: {'; '.join(each)}."] if each else []
 

@@ -10,16 +10,6 @@ from medldr.metrics import metric_facts
 from medldr.reporting.wording import bracketed, split_name
 
 
-def seen_title(split: str) -> str:
-    """A seen split by the name it has in tables, and in files.
-
-    Example:
-        >>> seen_title("id_val"), seen_title("id_test")
-        ('validation, seen domains (id_val)', 'test, seen domains (id_test)')
-    """
-    return f"{split_name(split).lower()} ({split})"
-
-
 def spoken(metric: str) -> str:
     """A metric within a sentence.
 
@@ -86,7 +76,7 @@ def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
         "lower": "higher in unseen domains",
         "unclear": "no clear difference between seen and unseen domains",
     }[direction(Estimate.of(number))]
-    text = f"{known.title}: {said}; seen ({gap.seen}) minus unseen ({gap.unseen}) "
+    text = f"{known.title}: {said}; seen ({split_name(gap.seen).lower()}) minus unseen (test) "
     text += points_text(number.value, metric)
     text += bracketed(number, known, evaluation.level, signed=True)
     return " ".join(filter(None, (f"{text}.", gap.note)))

@@ -82,7 +82,7 @@ def held_out_table(found: HeldOut, target: str, metric: str = "accuracy") -> Tab
         total = mean_over_domains(found, row, target, metric)
         each = [found.on_domain(row, domain, target, metric) for domain in found.domains]
         cells = [table.number(metric, estimate) for estimate in (*each, total)]
-        mark = "" if total is not None else table.sign(sentence("no_mean", target=target))
+        mark = "" if total is not None else table.sign(sentence("no_mean", target=TARGETS[target]))
         table.rows.append(method_row(row, cells, control=row in found.controls, mark=mark))
     if found.never:
         table.notes.append(

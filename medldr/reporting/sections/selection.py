@@ -23,6 +23,7 @@ from medldr.reporting.read.settings import show
 from medldr.reporting.read.study import Pick, Study, titled
 from medldr.reporting.results.candidates import Candidates, candidates, has_curves
 from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.wording import TARGETS
 
 ACCURACY = metric_facts("accuracy")
 NAMED = 4
@@ -48,7 +49,8 @@ def selection(study: Study) -> Section | None:
     words = [Paragraph(sentence(name)) for name in rules]
     picks = (Bullets(_lead(study)), pick_table(study)) if study.picks else (None, None)
     scores = validation_table(study)
-    return section("sweep", "choice", picks[0], *words, picks[1], scores, *tables)
+    most = max((pick.settings for pick in study.picks), default=1)
+    return section("sweep", "choice", picks[0], *words, picks[1], scores, *tables, settings=most)
 
 
 def pick_table(study: Study) -> Table:
@@ -147,7 +149,7 @@ def choice_table(found: Sequence[Candidates], *, per_seed: bool = False) -> Tabl
         found: The methods of one data set.
         per_seed: Whether each seed has settings of its own.
     """
-    caption = f"{found[0].dataset}: {ACCURACY.heading} on target_in by selection rule"
+    caption = f"{found[0].dataset}: {ACCURACY.heading} on {TARGETS['target_in']}, by selection rule"
     table = Table(caption, ["Method, held out", *RULES], intervals=False)
     any_choice, by_rule = False, choose_per_seed if per_seed else choose
     for of_method in found:

@@ -502,7 +502,7 @@ def test_runs_without_a_result_are_listed_with_the_reason(run_folder):
         (lambda t: t.select(np.arange(119)), r"test items differ \(120 and 119 items; .*i119\)"),
         (lambda t: dataclasses.replace(t, label=(t.label + 1) % 3), "the label of test item i0"),
         (lambda t: dataclasses.replace(t, group=t.id), "the group of test item i0"),
-        (lambda t: dataclasses.replace(t, class_names=("x", "y", "z")), "class_names differ"),
+        (lambda t: dataclasses.replace(t, class_names=("x", "y", "z")), "they differ in classes"),
     ],
 )
 def test_runs_scored_on_other_items_are_refused(run_folder, change, said):

@@ -198,7 +198,7 @@ def test_the_command_says_where_each_number_comes_from_and_options_win(pilot_fol
     ("odd", "said"),
     [
         ({"name": "wrist"}, "is of rib and .* is of wrist. Give runs of one data set"),
-        ({"task": "binary"}, "their task differ"),
+        ({"task": "binary"}, "they differ in task"),
         ({"patients": 59}, "test items differ"),
     ],
 )

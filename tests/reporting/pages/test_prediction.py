@@ -21,7 +21,7 @@ def test_a_threshold_is_counted_and_its_class_has_the_probability():
 def test_without_one_the_most_probable_classes_are_counted():
     document = overview(found(None, *"aaabbc", unreadable=[("x.nii", "truncated")]))
     assert document.verdict.word == "6 items answered"
-    assert document.verdict.text == "a 3, b 2, c 1."
+    assert document.verdict.text == "Decided: a 3, b 2, c 1."
     assert "Not readable: 1" in document.verdict.more[0]
     assert document.section("answers").tables[0].columns[2] == "Probability"
 
@@ -31,4 +31,13 @@ def test_the_page_has_verdict_decisions_and_maps():
     assert "2 items answered." in html
     assert "item 1: a" in html
     assert "zero everywhere" in html
-    assert "1 more are in the folder" in html
+    assert "In the folder: 1 more" in html
+
+
+def test_a_single_item_no_label_and_nothing_are_said_in_whole_words():
+    assert overview(found(None, "a")).verdict.word == "1 item answered"
+    none = Decided("a run", "items", [Decision("x", (), 0.1, ("dark",))], None, [], [])
+    assert overview(none).verdict.text == "No label is present."
+    assert "1 of 1 item answered" in overview(none).verdict.more[0]
+    nothing = overview(found(("tumor", 0.3), unreadable=[("x.nii", "truncated")])).verdict
+    assert (nothing.word, nothing.text) == ("0 items answered", "Nothing could be read.")

@@ -95,7 +95,7 @@ def test_a_row_that_lacks_runs_has_no_mean_and_says_so(held_sweep, plans):
     table = held_out_table(only(held_sweep({"erm": gone}, EACH, plans=plans)), "target_in")
     (row,) = table.rows
     (footnote,) = table.footnotes
-    said = "No mean: at least one of its runs has no result on target_in."
+    said = "No mean: at least one of its runs has no result on the 80% of the held-out domain."
     assert footnote == (row.mark, said)
     assert [printed(cell).text for cell in row.cells] == ["80.0", "75.0", "95.0", "70.0", "–"]
     assert row.cells[2].estimate.count == "n 2 of 3"
@@ -115,7 +115,10 @@ def test_runs_scored_before_there_were_parts_have_a_dash_and_a_note(held_sweep):
     found = only(held_sweep({"erm": reach("erm")}, EACH[:2], seeds=(0,), parts=False))
     table = held_out_table(found, "target_in")
     assert [printed(cell).text for cell in table.rows[0].cells] == ["–"] * 3
-    assert "has no result on target_in" in dict(table.footnotes)[table.rows[0].mark]
+    assert (
+        "has no result on the 80% of the held-out domain"
+        in dict(table.footnotes)[table.rows[0].mark]
+    )
     assert held_out_table(found, "target_all").rows[0].cells[2].estimate.mean == pytest.approx(
         0.735
     )

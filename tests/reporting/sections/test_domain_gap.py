@@ -11,6 +11,7 @@ from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.comparison.tables import gap_table
 from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.result import run_overview
+from medldr.reporting.wording import split_name
 
 HOSPITALS = {"domains": ("hospital_0", "hospital_2"), "held_out": ("hospital_2",)}
 CAMELYON = {
@@ -27,11 +28,12 @@ def test_the_page_and_the_terminal_of_a_run_name_the_seen_split(more, split, run
     assert scored["gap"]["seen"] == split
     found = read(write_report(files))
     number = scored["gap"]["metrics"]["auc"]["value"]  # it leads, as classes are unequal
-    said = f"seen ({split}) minus unseen (test) {number:+.3f}"
+    seen = split_name(split).lower()
+    said = f"seen ({seen}) minus unseen (test) {number:+.3f}"
     assert found.text.count(said.replace("-", "−")) == 1
     domain = "hospital_0" if split == "id_test" else "hospital_0 (validation, seen domains)"
     assert any(row[0].startswith(domain) for row in found.table("Domain"))
-    assert any(f"seen ({split})" in text for text in run_overview(read_run(files)).verdict.more)
+    assert any(f"seen ({seen})" in text for text in run_overview(read_run(files)).verdict.more)
 
 
 @pytest.mark.parametrize(
@@ -69,11 +71,11 @@ def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
     files = run_folder(**CAMELYON, selection={"rule": "id_val_auc", "split": "id_val"})
     sentence = gap_sentence(read_evaluation(files))
     assert sentence.endswith(
-        "id_val chose the weights (id_val_auc), so the gap from it is biased upwards."
+        "Validation, seen domains, chose the weights: the gap is biased upwards."
     )
     table = gap_table(make_comparison([files]))
     (row,) = table.rows
-    assert dict(table.footnotes)[row.mark].startswith("id_val chose the weights (id_val_auc)")
+    assert dict(table.footnotes)[row.mark].startswith("Validation, seen domains, chose the weights")
 
 
 def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
@@ -82,5 +84,5 @@ def test_a_comparison_names_the_seen_split_and_shows_no_other_number_of_it(
     folders = [run_folder(f"m_{name}-{name}-s0", **CAMELYON, seed=i) for i, name in enumerate("ab")]
     result = make_comparison(folders)
     found = read(write_comparison(result, tmp_path / "c.html", "a and b", None, folders))
-    assert "Seen minus unseen domains, from validation, seen domains (id_val) to test" in found.text
+    assert "Seen minus unseen domains, from validation, seen domains, to test" in found.text
     assert list(result.splits) == ["test"]

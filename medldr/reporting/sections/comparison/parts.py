@@ -35,19 +35,15 @@ from medldr.reporting.sections.rows import count
 from medldr.reporting.wording import split_name
 
 
-def titled(found: Comparison, files: Mapping[str, RunFiles]) -> tuple[str, Comparison]:
-    """Name methods by their titles, where their runs are known; others by their short names.
-
-    Returns:
-        The prefix that all names shared, empty where there is none, and the comparison.
-    """
-    common, short = found.short_names()
+def titled(found: Comparison, files: Mapping[str, RunFiles]) -> Comparison:
+    """Name methods by their titles, where their runs are known; others by their short names."""
+    _, short = found.short_names()
     known = {
         m.name: method_title(files[m.runs[0]].config) for m in short.methods if m.runs[0] in files
     }
     oracles = [method.name for method in short.methods if method.oracle]
     titles = printed_titles({name: (name,) for name in short.names}, known, oracles)
-    return common, short.renamed({n: titles[n] if n in known else n for n in short.names})
+    return short.renamed({n: titles[n] if n in known else n for n in short.names})
 
 
 def comparison_verdict(found: Comparison, metric: str) -> Verdict:
@@ -195,7 +191,8 @@ def curves(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:
     """
     logs = {m.name: [files[run].log for run in m.runs if run in files] for m in found.methods}
     styles = looks(found.names, found.reference, found.controls)
-    return section("comparison", "curves", Figures(overlay_figures(logs, styles)))
+    drawings = overlay_figures(logs, styles)
+    return section("comparison", "curves", Figures(drawings), count=len(drawings))
 
 
 def published(found: Comparison, files: Mapping[str, RunFiles]) -> Section | None:

@@ -10,10 +10,9 @@ from medldr.metrics import BY_GROUP, metric_facts, other_half
 from medldr.reporting.prose import sentence
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.sections.chance import LABELS, chance_row
-from medldr.reporting.sections.domain_gap import seen_title
 from medldr.reporting.sections.rows import domain_row, method_row, show_p
 from medldr.reporting.table import ANY, DASH, Cell, Row, Table, paired
-from medldr.reporting.wording import SHOTS, card_metrics, comparison_metrics, ordered
+from medldr.reporting.wording import SHOTS, card_metrics, comparison_metrics, ordered, split_name
 
 
 def main_metrics(found: Comparison, split: str) -> list[str]:
@@ -104,7 +103,7 @@ def gap_table(found: Comparison) -> Table | None:
         return None
     measured = {gap.metric for gap in found.gaps}
     metrics = [metric for metric in comparison_metrics("") if metric in measured]
-    caption = f"Seen minus unseen domains, from {seen_title(found.gaps[0].seen)} to test"
+    caption = f"Seen minus unseen domains, from {split_name(found.gaps[0].seen).lower()}, to test"
     table = Table(caption, ["Method", *metric_columns(metrics)])
     for method in found.methods:
         gaps = {metric: found.gap(metric, method.name) for metric in metrics}

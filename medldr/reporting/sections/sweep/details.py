@@ -18,7 +18,7 @@ from medldr.reporting.sections.comparison.tables import count_cell, domain_table
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.grid import heading, pivot
 from medldr.reporting.table import Cell, Row, Table, paired
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import rule_text, split_name
 
 CALIBRATION = ("ece", "brier", "nll")
 WORST = "worst_group"
@@ -148,7 +148,8 @@ def rule_table(results: Results, column: str) -> Table | None:
     names = {mean.rule: mean.oracle for mean in found.values()}
     where = split_name(split).lower()
     caption = f"{column}: {metric_facts(metric).heading} by selection rule, {where}"
-    headings = [f"{rule} (oracle)" if oracle else rule for rule, oracle in names.items()]
+    titles = {rule: rule_text(rule).removeprefix("the ") for rule in names}
+    headings = [f"{titles[r]} (oracle)" if oracle else titles[r] for r, oracle in names.items()]
     table = Table(caption, ["Method", *headings])
 
     def cell(row: str, rule: str) -> Cell:

@@ -27,7 +27,8 @@ MOST_METHODS = 4
 @lru_cache(maxsize=2)
 def every_grid(results: Results) -> list[Table]:
     """The grids of all metrics and splits, the foremost first; of a single column in one table."""
-    return results.grids("mean over seeds", results.metrics)
+    single = len({entry.member.seed for entry in results.study.entries}) == 1
+    return results.grids("a single seed" if single else "mean over seeds", results.metrics)
 
 
 def result(results: Results) -> Section | None:

@@ -25,7 +25,7 @@ def curves(results: Results) -> Section | None:
         cells = {row: study.of(row, column.name) for row in study.rows}
         logs = {row: [log for e in of for log in e.logs] for row, of in cells.items()}
         drawings += overlay_figures(logs, styles, column.name, number)
-    return section("sweep", "curves", Figures(drawings))
+    return section("sweep", "curves", Figures(drawings), count=len(drawings))
 
 
 def runs(results: Results) -> Section | None:
@@ -38,7 +38,7 @@ def runs(results: Results) -> Section | None:
             tables.append(replace(of_runs, caption=f"{column.name}: {of_runs.caption}"))
     compared = any(column.comparison is not None for column in results.columns)
     remark = sentence("as_reference") if compared else ""
-    return section("sweep", "runs", *tables, as_reference=remark)
+    return section("sweep", "runs", *tables, as_reference=remark, count=len(results.study.every))
 
 
 def sets_table(results: Results) -> Table:
