@@ -61,7 +61,7 @@ def test_without_id_test_it_is_id_val_minus_test_with_an_interval_of_two_separat
 def test_a_seen_split_that_shares_slides_with_training_says_so():
     chosen = {"rule": "id_val_auc", "split": "id_val"}
     shares = "shares groups with training: the gap is biased upwards."
-    for selection, said in [(VAL, ""), (chosen, "chose the weights (id_val_auc) and ")]:
+    for selection, said in [(VAL, ""), (chosen, "chose the weights and ")]:
         _, gap = scored("id_val", "test", selection=selection, shared=["id_val"])
         assert gap["note"] == f"Validation, seen domains, {said}{shares}"
         assert gap["shared_groups"]

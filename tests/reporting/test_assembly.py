@@ -33,7 +33,8 @@ def test_one_that_fails_says_so_in_one_line_and_costs_no_other(monkeypatch, capl
     with caplog.at_level(logging.WARNING, logger="medldr.reporting"):
         sections = made()
     assert [(one.anchor, one.title) for one in sections] == [
-        ("curves", "Learning curves: loss and validation during training"), ("classes", "Labels"), ("card", "Data card")
+        ("curves", "Learning curves: loss and validation during training"),
+        ("classes", "Labels"), ("card", "Data card")
     ]  # fmt: skip
     page = Document("A run", "run", sections=sections)
     assert "could not be made: ValueError: no such &lt;class&gt;" in html_page(page)

@@ -38,13 +38,11 @@ def comparison_page(
     ]
     runs = count(sum(len(method.seeds) for method in found.methods), "run")
     sets = {dataset_name(each.config, each.facts): None for each in files.values()}
-    size = f"{count(len(found.methods), 'method')}, {runs}"
+    sizes = ": ".join([*sets, f"{count(len(found.methods), 'method')}, {runs}"])
     return Document(
         title or " and ".join(found.names),
         "medldr · comparison of runs",
-        f"{', '.join(sets)}: {size}; differences are relative to {found.reference}".removeprefix(
-            ": "
-        ),
+        f"{sizes}; differences are relative to {found.reference}",
         parts.banners(found, remark),
         assemble("comparison", sections),
         verdict=parts.comparison_verdict(found, found.primary),

@@ -33,6 +33,7 @@ from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import TARGETS
 
 METRIC, TARGET = "accuracy", "target_in"
+PART = TARGETS[TARGET]
 """What was published of held-out domains."""
 Group: TypeAlias = Sequence[Published | None]
 """Numbers of one source, one per column; None where it has none."""
@@ -71,7 +72,7 @@ def run_published(files: RunFiles) -> Table | None:
     )
     if found is not None or len(domains) != 1:
         return found
-    caption = f"Ours and published, {domains[0]} held out, on {TARGETS[TARGET]}"
+    caption = f"Ours and published, {domains[0]} held out, on {PART}"
     table = _table(caption, [metric_facts(METRIC).heading])
     own = Estimate(target_value(files.evaluation, TARGET, METRIC))
     groups = by_source(ours.dataset, ours.method, domains)
@@ -163,7 +164,7 @@ def sets_published(sets: Sequence[HeldOut]) -> Table | None:
     Returns:
         None where there is a single data set, or nobody published a mean of these methods.
     """
-    caption = f"{metric_facts(METRIC).heading} on {TARGETS[TARGET]}, mean over the domains of each data set"
+    caption = f"{metric_facts(METRIC).heading} on {PART}, mean over the domains of each data set"
     headings = [*(found.dataset for found in sets), "Average"]
     table, rows = _table(f"{caption}, ours and published", headings), list[Row]()
     names = dict.fromkeys(row for found in sets for row in found.rows if row not in found.controls)
@@ -190,9 +191,7 @@ def domains_published(found: HeldOut) -> Table | None:
         None where nobody published numbers of these methods on this data set.
     """
     domains = [*found.domains, *found.never]
-    caption = (
-        f"{found.dataset}: {metric_facts(METRIC).heading} on {TARGETS[TARGET]}, ours and published"
-    )
+    caption = f"{found.dataset}: {metric_facts(METRIC).heading} on {PART}, ours and published"
     table, rows = _table(caption, [*domains, "Mean"]), list[Row]()
     for row in found.rows:
         mean = _mean_place(found, row)

@@ -38,6 +38,6 @@ def test_a_single_item_no_label_and_nothing_are_said_in_whole_words():
     assert overview(found(None, "a")).verdict.word == "1 item answered"
     none = Decided("a run", "items", [Decision("x", (), 0.1, ("dark",))], None, [], [])
     assert overview(none).verdict.text == "No label is present."
-    assert "1 of 1 item answered" in overview(none).verdict.more[0]
+    assert "1 of 1 item;" in overview(none).verdict.more[0]
     nothing = overview(found(("tumor", 0.3), unreadable=[("x.nii", "truncated")])).verdict
     assert (nothing.word, nothing.text) == ("0 items answered", "Nothing could be read.")
