@@ -194,7 +194,7 @@ def test_every_format_has_the_tables(held_sweep):
     latex = latex_tables(page.document)
     assert "tab:left\\_out" not in latex
     assert "\\label{tab:left_out-" in latex
-    assert "pacs: Accuracy (\\%), target\\_in" in latex
+    assert "pacs: Accuracy (\\%), 80\\% of the held-out domain" in latex
     lines = [line for line in csv_lines(page.results) if line["kind"] == "left_out"]
     assert Counter(r["domain"] for r in lines)["photo"] == 2 * 2 * 2
     (mean,) = [
