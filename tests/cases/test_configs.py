@@ -101,7 +101,7 @@ def test_yes_and_no_stay_words_to_the_end(medldr, tmp_path, write, rows, out):
     header = (folder / "predictions.csv").read_text().splitlines()[0]
     assert header.endswith("prob_no,prob_yes,logodds_no,logodds_yes")
     page = (folder / "report.html").read_text()
-    for word in (">no<", ">yes<", ">off<", ">on<"):
+    for word in (">no<", ">yes<", "from off, on, unseen"):
         assert word in page
     again = load_config(folder / "config.yaml")
     assert again.data.class_names == ("no", "yes")

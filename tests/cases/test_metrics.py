@@ -51,7 +51,7 @@ def test_a_run_tested_on_one_class_ends_well(train, rows, the_run):
     assert "NaN" not in text
     undefined = json.loads(text)["splits"]["test"]["metrics"]["auc"]
     assert (undefined["value"], undefined["reason"]) == (None, "only one class in the labels")
-    assert "n/a: only one class in the labels" in " ".join(ended.out.split())
+    assert "AUC is undefined (only one class in the labels)" in " ".join(ended.out.split())
     assert "only one class in the labels" in the_run().report.read_text()
 
 

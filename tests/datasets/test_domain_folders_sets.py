@@ -155,7 +155,7 @@ def test_any_tree_is_checked_by_the_command_without_published_counts(twins, tmp_
 def test_the_part_of_own_pictures_is_checked_by_its_name_and_has_no_column_of_splits(twins, medldr):
     ended = medldr("data", "check", "domain_folders", twins, "size=16")
     assert ended.code == 3, ended.err
-    assert ["Domain", "no", "yes", "Images"] in [line.split() for line in ended.out.splitlines()]
+    assert ["Domain", "Images", "no", "yes"] in [line.split() for line in ended.out.splitlines()]
 
 
 # ---------------------------------------------------------------- real PACS

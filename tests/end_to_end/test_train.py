@@ -164,7 +164,7 @@ def test_runs_are_compared_as_a_table_and_a_page(trained, small, tmp_path, medld
     page = tmp_path / "compare.html"
     ended = medldr("compare", other.folder, folder.path, "--out", page)
     assert ended.code == 0
-    assert "latentdr_pool" in ended.out
+    assert "LatentDR (Pool)" in ended.out
     assert page.stat().st_size > 1000
 
 
