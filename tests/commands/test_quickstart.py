@@ -65,9 +65,8 @@ def test_a_second_call_shows_the_result_without_training(finished, capsys, monke
     words = " ".join(shown.split())
     assert "Already trained" in words
     assert "unseen domain (scanner_d)" in words
-    assert "seen domains" in words
     assert "95% CI" in words
-    assert "latentdr_pool" in words
+    assert "LatentDR (Pool)" in words
     assert str(page) in shown
     assert DEMONSTRATION in words
 

@@ -69,4 +69,5 @@ def test_every_item_is_tested_once_and_the_pooled_accuracy_is_that_of_the_files(
         assert score.estimate.low < score.estimate.mean < score.estimate.high
     difference = column.difference("test", "accuracy", "LatentDR (Pool)").estimate.mean
     assert difference == pytest.approx(accuracies[1] - accuracies[0], abs=1e-12)
-    assert column.footnotes("LatentDR (Pool)") == []
+    (note,) = column.footnotes("LatentDR (Pool)")
+    assert note.endswith("learning rate 0.001 (0.002).")
