@@ -85,7 +85,7 @@ def test_an_older_run_is_read_and_can_be_scored_again(base, start, tmp_path, mon
     again = package.train(base, start, out=tmp_path)
     assert not again.fresh
     assert (older.folder / "report.html").is_file()
-    with pytest.raises(InputError, match="their task differ"):
+    with pytest.raises(InputError, match="they differ in task"):
         package.compare([older.folder, newer.folder])
     before, now = (
         scored["splits"]["test"]["metrics"]
