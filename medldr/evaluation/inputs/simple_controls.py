@@ -157,7 +157,7 @@ def _probabilities(
 def shortcuts(controls: Sequence[Control]) -> list[str]:
     """Brightness and recording that clearly predict the class, each in a sentence.
 
-    Clear is an AUC whose interval lies above 0.5, that of always naming the most frequent class.
+    A control is a shortcut if the interval of its AUC lies above 0.5, the AUC of a constant answer.
     Size is no shortcut: what is larger may be so because of the disease.
 
     Example:

@@ -66,7 +66,7 @@ def measure(
         own_classifier: Whether degraded and restored latents are judged by one of their own.
     """
     near = neighbourhoods(latents, options)
-    told = probes(not_trained_on(latents), options)
+    probed = probes(not_trained_on(latents), options)
     left_out = {} if near is None else {
         "a latent is zero or not finite": near.left_out, "they have no domain": near.nowhere,
     }  # fmt: skip
@@ -76,16 +76,16 @@ def measure(
         frames={
             "geometry": geometry(latents, options),
             "operators": operators(latents, options, own_classifier=own_classifier),
-            "probes": told.frame,
+            "probes": probed.frame,
             "neighbours": [] if near is None else neighbours(near, options),
             "robustness": [] if near is None else robustness(near, options),
             "centres": centres(latents, options),
             "queries": [] if found is None else [*found.moved],
         },
         tested=(latents.tested_split, bool(latents.unseen[latents.tested].all())),
-        probes=told,
+        probes=probed,
         pictured=pictured_neighbours(latents, options),
         queries=found,
         maps=drawn,
-        notes=(*(f"probes: {note}" for note in told.notes), *said),
+        notes=(*(f"probes: {note}" for note in probed.notes), *said),
     )

@@ -70,7 +70,7 @@ def neighbours(near: Neighbourhoods, options: Options) -> list[Line]:
     images that can be neighbours stay.
 
     Args:
-        near: What lies near each query.
+        near: The nearest neighbours of each query.
         options: How many neighbours there are, and ``draws`` for intervals.
 
     Returns:
@@ -160,7 +160,7 @@ def robustness(near: Neighbourhoods, options: Options) -> list[Line]:
     class alone.
 
     Args:
-        near: What lies near each query.
+        near: The nearest neighbours of each query.
         options: How many neighbours there are, and ``draws`` for intervals.
 
     Returns:

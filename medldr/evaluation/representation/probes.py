@@ -190,7 +190,7 @@ class _Probed:
 
 
 def _asked(latents: Latents, target: str) -> tuple[tuple[str, ...], NDArray[np.int64], str]:
-    """What is told apart, the number of it for each image, and why it is not asked."""
+    """The classes of a probe, the class number of each image, and why the probe is not made."""
     nothing = (), np.empty(0, np.int64)
     if target == DOMAIN:
         named = latents.domain[latents.domain != ""]
