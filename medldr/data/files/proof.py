@@ -85,11 +85,23 @@ def prove_items(
         f"reading masks of {title}",
     )
     by_mask: dict[Source | None, Examined] = dict(zip(masks, of_masks, strict=True))
-    facts = [None if one.reason else Facts.from_json(one.facts) for one in examined]
+    # A memory holds what many files have in common once: so it is read once, too.
+    kinds = {id(one.facts): one.facts for one in examined if not one.reason}
+    of_kind = {kind: Facts.from_json(values) for kind, values in kinds.items()}
+    headers = {kind: known.header for kind, known in of_kind.items()}
+    facts = [of_kind.get(id(one.facts)) for one in examined]
     readable = {name: one for name, one in zip(ids, facts, strict=True) if one is not None}
     axes = dims_of(config, readable, title) if readable else 3
     return [
-        _proven(one, its_facts, by_mask.get(item.mask), item, config, axes)
+        _proven(
+            one,
+            its_facts,
+            headers.get(id(one.facts), ""),
+            by_mask.get(item.mask),
+            item,
+            config,
+            axes,
+        )
         for one, its_facts, item in zip(examined, facts, items, strict=True)
     ]
 
@@ -138,6 +150,7 @@ def _meant(item: Source) -> str:
 def _proven(
     one: Examined,
     facts: Facts | None,
+    header: str,
     mask: Examined | None,
     item: Source,
     config: ScanConfig,
@@ -146,7 +159,7 @@ def _proven(
     look = one.look
     if facts is None:
         return Proven(one.reason, "", None, look)
-    content = f"{one.digest} {facts.header}"
+    content = f"{one.digest} {header}"
     if mask is None:
         return Proven(unfit(facts, config, dims, item), content, facts, look)
     if mask.reason:

@@ -23,6 +23,7 @@ TABLES: Final = (".csv", ".tsv", *JSON_LINES, *PARQUET)
 
 _HEADERS: Final = {".img": ".hdr", ".img.gz": ".hdr.gz"}
 """The header's ending for that of the voxels of an Analyze or NIfTI pair."""
+_OF_PAIRS: Final = (*_HEADERS, *_HEADERS.values())
 _ADDED_BY_SYSTEMS: Final = ("thumbs.db", "desktop.ini")
 _LEAFLETS: Final = ("dicomdir", "readme", "license", "copying", "changes", "version")
 
@@ -89,7 +90,6 @@ def without_pair_ending(path: str) -> str:
         >>> without_pair_ending("a.img") == without_pair_ending("a.HDR") != "a"
         True
     """
-    for ending in (*_HEADERS, *_HEADERS.values()):
-        if path.lower().endswith(ending):
-            return path[: -len(ending)] + "\0pair"
-    return path
+    lower = path.lower()
+    ending = next((ending for ending in _OF_PAIRS if lower.endswith(ending)), "")
+    return path[: -len(ending)] + "\0pair" if ending else path

@@ -110,7 +110,7 @@ def _unused(finder: Finder, beside: Iterable[str], used: set[str]) -> Iterator[s
         for name, kind in sorted((finder.kinds(folder) or {}).items()):
             path = os.path.join(folder, name)
             scan = kind == "file" and not is_hidden(name) and name.lower().endswith(SCANS)
-            if scan and without_pair_ending(path) not in pairs:
+            if scan and path not in used and without_pair_ending(path) not in pairs:
                 yield os.path.relpath(path, finder.root).replace(os.sep, "/")
 
 
