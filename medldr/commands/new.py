@@ -24,7 +24,9 @@ def new(
     table: Annotated[
         Path | None, typer.Option(help="The table in the folder, if it has several.")
     ] = None,
-    path: Annotated[str | None, typer.Option(help="Column with the files.")] = None,
+    path: Annotated[
+        str | None, typer.Option(help="Column with the files; several images an item: A,B.")
+    ] = None,
     label: Annotated[
         str | None, typer.Option(help="Column of the class; several labels: A,B,C.")
     ] = None,
@@ -50,14 +52,16 @@ def new(
     """
     import sys
 
-    from medldr.commands.new_study.asking import Asker, Options
-    from medldr.commands.new_study.study import make_study
     from medldr.errors import InputError
 
     if out.suffix not in (".yaml", ".yml"):
         raise InputError(f"--out: {out} should end in .yaml")
     if out.exists() and not force:
         raise InputError(f"{out} exists already. Give another name with --out, or add --force")
+    typer.echo(f"Looking at {place} ...", err=True)  # imports and listings take seconds
+    from medldr.commands.new_study.asking import Asker, Options
+    from medldr.commands.new_study.study import make_study
+
     named = {"path": path, "label": label, "domain": domain, "group": group, "split": split}
     options = Options(
         place=place,
@@ -76,7 +80,7 @@ def write(study: Study, out: Path) -> None:
     import torch
     from rich.text import Text
 
-    from medldr.commands.new_study.study_file import summary, text
+    from medldr.commands.new_study.study_file import classes, summary, text
     from medldr.folders.files import write_text
     from medldr.folders.provenance import cores
     from medldr.reporting.writers.terminal import console
@@ -85,6 +89,7 @@ def write(study: Study, out: Path) -> None:
     write_text(out, text(study, out, gpu=torch.cuda.is_available(), cores=cores()))
     print_to = console()
     print_to.print(f"{study.name}: {summary(study)}", **_PLAIN)
+    print_to.print(f"  {classes(study)}", **_PLAIN)
     for domain in study.held_out.names.values():
         print_to.print(f"  held out in turn: {domain}", **_PLAIN)
     for line in study.private[:_LISTED]:

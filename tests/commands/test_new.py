@@ -2,6 +2,7 @@
 
 import csv
 import io
+import shutil
 import sys
 from pathlib import Path
 
@@ -182,9 +183,84 @@ def test_a_split_column_is_used_only_if_every_row_has_one(new, tmp_path):
 def test_of_two_tables_the_one_that_names_files_is_taken(new, tmp_path):
     folder = _scans(tmp_path / "scans")
     (folder / "scans.csv").rename(folder / "z.csv")
-    _table(folder, ["drug", "dose"], [["x", 1], ["y", 2]], "a.csv")
+    _table(folder, ["drug", "dose"], [["x", 10], ["y", 20]], "a.csv")
     data, _ = _data(new(folder)[0])
     assert data[0].file == folder / "z.csv"
+
+
+def test_which_of_several_tables_is_not_guessed(new, tmp_path):
+    folder = _scans(tmp_path / "scans")
+    for number in range(8):
+        shutil.copy(folder / "scans.csv", folder / f"backup{number}.csv")
+    ended = new(folder, "--yes", code=2)
+    assert "9 tables" in ended.err
+    assert "--table NAME" in ended.err
+    assert "backup7.csv" in ended.err
+    assert "and 1 more" in ended.err
+    assert _data(new(folder, "--table", "scans.csv")[0])[0][0].file == folder / "scans.csv"
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_a_table_that_cannot_be_used_beside_folders_is_not_passed_over(new, tmp_path, inside):
+    folder = tmp_path / "study"
+    _rows(folder / "img", ("site a", "site b"))
+    if inside:  # of another program
+        (folder / "clinic.ods").write_bytes(b"PK")
+    else:  # files that it names are elsewhere
+        _table(folder, ["path", "label"], [[f"{n}.png", n % 2] for n in range(6)], "clinic.csv")
+    ended = new(folder, "--yes", code=2)
+    assert "clinic." in ended.err
+    assert "--folders" in ended.err
+    assert _data(new(folder, "--folders", "label")[0])[0][0].folders == ("label",)
+
+
+def test_a_table_beside_the_folder_is_found(new, tmp_path):
+    folder = _scans(tmp_path / "scans")
+    for place in "01":
+        (folder / place).rename(folder / f"x{place}")
+        (folder / "img").mkdir(exist_ok=True)
+        (folder / f"x{place}").rename(folder / "img" / place)
+    text = (folder / "scans.csv").read_text()
+    (folder / "scans.csv").write_text(text.replace("\n0/", "\nimg/0/").replace("\n1/", "\nimg/1/"))
+    ended = new(folder / "img", "--yes", code=2)
+    assert f"medldr new {folder / 'scans.csv'}" in ended.err
+    assert "--folders" in ended.err
+
+
+@pytest.mark.parametrize("names", [("siemens", "philips"), ("hospital 1", "hospital 2")])
+def test_hospitals_are_not_taken_for_classes(new, tmp_path, names):
+    for place, name in enumerate(names):
+        for number in range(12):
+            _picture(tmp_path / "scans" / name / f"{number}.png", 100 * place + number)
+    ended = new(tmp_path / "scans", "--yes", code=2)
+    assert "classes or hospitals" in ended.err
+    assert "--folders label" in ended.err
+    assert new(tmp_path / "scans", "--folders", "label")
+
+
+def test_folders_that_are_a_series_each_are_no_classes(new, tmp_path):
+    source = REAL_DATA / "scans" / "dicom" / "hippocampus_a"
+    for number in range(3):
+        shutil.copytree(source, tmp_path / "scans" / f"series{number}")
+    ended = new(tmp_path / "scans", "--yes", code=2)
+    assert "3 folders that are one DICOM series" in ended.err
+    assert "path and label" in ended.err
+
+
+def test_masks_are_no_second_image(new, tmp_path):
+    rows = _rows(tmp_path / "scans", ("a", "b"))
+    for row in rows:
+        _picture(tmp_path / "scans" / f"seg_{row[0].replace('/', '_')}", 1)
+    masks = [[*row, f"seg_{row[0].replace('/', '_')}"] for row in rows]
+    _table(tmp_path / "scans", [*HEADER, "mask"], masks)
+    out, _ = new(tmp_path / "scans", "--yes")
+    assert _data(out)[0][0].path == "path"
+    assert "'mask'" in _plainly(out)
+
+
+def test_classes_are_printed(new, tmp_path):
+    _, ended = new(_scans(tmp_path / "scans"), "--yes")
+    assert "classes: lesion (12), normal (12)" in ended.out
 
 
 def test_names_go_before_the_numbers_that_stand_for_them(new, tmp_path):

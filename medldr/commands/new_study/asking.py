@@ -3,7 +3,8 @@
 Source:
     Our choice: without a terminal, or with ``--yes``, nobody is there to answer, so the best guess
     is taken and the file says that it is one. Where a wrong guess would make a wrong study (which
-    column is the label), there is no guess but an error.
+    table lists the scans, which column is the label), there is no guess but an error that names the
+    option which answers it.
 """
 
 from __future__ import annotations
@@ -11,17 +12,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import typer
 
-from medldr.errors import did_you_mean
+from medldr.data.counting import some
+from medldr.errors import InputError, did_you_mean
 
 Role = Literal["path", "label", "domain", "group", "split"]
 """What a column may mean."""
 
 GUESS = "A guess: please check it."
 TOLD = "As you said."
+LISTED: Final = 8
+"""Most names that a line gives."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +102,23 @@ class Asker:
     def __init__(self, *, interactive: bool) -> None:
         self.interactive = interactive
 
-    def choose(self, question: str, options: Sequence[str], best: str) -> Answer:
+    def choose(self, question: str, options: Sequence[str], best: str, *, flag: str = "") -> Answer:
         """One of some options.
 
         Args:
             question: What is asked, without options and without a question mark.
             options: What may be answered.
             best: The one that is taken where nobody answers.
+            flag: The option of the command that answers it, where a wrong guess would make a wrong
+                study: then nothing is guessed.
+
+        Raises:
+            InputError: If nobody is there to answer what must not be guessed.
         """
         if not self.interactive:
+            if flag:
+                said = f"Say it with {flag}. Possible: {some(options, LISTED)}"
+                raise InputError(f"{question}? {said}")
             return Answer(best, GUESS)
         while True:
             text = f"{question} ({', '.join(options)})"
@@ -115,16 +127,23 @@ class Asker:
                 return Answer(given, TOLD)
             typer.echo(f"{given!r} is none of them.{did_you_mean(given, options)}", err=True)
 
-    def confirm(self, question: str) -> str:
+    def confirm(self, question: str, *, flag: str = "") -> str:
         """Whether to do what is asked; who does not want it stops here.
+
+        Args:
+            question: What is asked, as a sentence.
+            flag: As for `choose`.
 
         Returns:
             Who agreed, as a sentence.
 
         Raises:
             typer.Abort: If the answer is no.
+            InputError: If nobody is there to answer what must not be guessed.
         """
         if not self.interactive:
+            if flag:
+                raise InputError(f"{question} Say it with {flag}")
             return GUESS
         typer.confirm(question, default=True, abort=True, err=True)
         return TOLD

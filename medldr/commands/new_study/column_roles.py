@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from medldr.commands.new_study.asking import TOLD, Asker, Finding, Role, remark
+from medldr.commands.new_study.asking import LISTED, TOLD, Asker, Finding, Role, remark
 from medldr.data.counting import counted, some
 from medldr.data.listing.names import split_of
 from medldr.data.listing.tables import Sheet
@@ -42,6 +42,10 @@ _SUFFIXES: Final = frozenset({"id", "ids", "name", "names", "no", "nr", "number"
 SUBGROUPS: Final = frozenset({
     "sex", "gender", "age", "race", "ethnicity", "device", "model", "magnification", "stain",
 })
+_VENDORS: Final = frozenset({
+    "siemens", "philips", "ge", "canon", "toshiba", "fuji", "hologic", "aperio", "hamamatsu",
+    "leica", "zeiss", "ventana", "topcon", "heidelberg",
+})
 _CLASSES: Final = frozenset({
     "normal", "abnormal", "benign", "malignant", "healthy", "control", "negative", "positive",
     "tumor", "tumour", "cancer", "disease", "lesion", "fracture", "pneumonia", "atypical",
@@ -51,7 +55,6 @@ _CLASSES: Final = frozenset({
 
 _MOST_CLASSES: Final = 20
 """Values of a column that is taken for the label although its name doesn't say so."""
-_LISTED: Final = 8
 _OPTIONAL: Final[tuple[Role, ...]] = ("split", "group", "domain")
 _ASKED: Final[Mapping[Role, str]] = {
     "label": "Which column is the class of each scan",
@@ -169,7 +172,7 @@ def _values(sheet: Sheet, name: str, role: Role) -> str:
     number = counted(len(counts), "different value", "different values")
     if role == "group":
         return number
-    return f"{number}: {some((f'{value} ({n:,})' for value, n in sorted(counts.items())), _LISTED)}"
+    return f"{number}: {some((f'{value} ({n:,})' for value, n in sorted(counts.items())), LISTED)}"
 
 
 def _names_for(sheet: Sheet, numbers: str, other: str) -> bool:
@@ -260,10 +263,11 @@ def like_domains(names: Sequence[str]) -> int:
     """How many names read like those of hospitals or scanners.
 
     Example:
-        >>> like_domains(["site_a", "Hospital 2", "benign"])
-        2
+        >>> like_domains(["site_a", "Hospital 2", "Siemens Skyra", "benign"])
+        3
     """
-    return sum(not ROLES["domain"].isdisjoint(words(name)) for name in names)
+    known = ROLES["domain"] | _VENDORS
+    return sum(not known.isdisjoint(words(name)) for name in names)
 
 
 def are_splits(names: Sequence[str]) -> bool:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from medldr.commands.new_study.asking import Asker, Finding
+from medldr.commands.new_study.asking import LISTED, Asker, Finding
 from medldr.commands.new_study.column_roles import are_splits, like_classes, like_domains
+from medldr.data.counting import some
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
@@ -39,12 +40,7 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
     Raises:
         InputError: If there are no scans below it, or no level that could be the class.
     """
-    top = read_folder(root)
-    while len(top.folders) == 1 and not _scans(top):
-        inner = read_folder(root / top.folders[0])
-        if not inner.folders:
-            break
-        root, top = inner.path, inner
+    root = top_of_tree(root)
     items, series = _items(root)
     if not items:
         raise InputError(
@@ -52,8 +48,11 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
             f"{describe_folder(root)}"
         )
     if not all(items):
+        what = "scans beside each other"
+        if series and not any(items):
+            what = f"{series:,} folders that are one DICOM series, and so one scan, each"
         raise InputError(
-            f"{root} holds scans beside each other and no table that says what they are. Write a "
+            f"{root} holds {what} and no table that says what they are. Write a "
             "CSV with the columns path and label (and site, patient), or put them into folders: "
             f"{layout('FOLDER', ('domain', 'label'))}. Found {describe_folder(root)}"
         )
@@ -74,7 +73,39 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
         why += f" {answer.why}"
     elif "domain" not in levels:
         why += " No level is taken for hospitals or scanners."
+        names = sorted({item[levels.index("label")] for item in items})
+        if len(levels) == 1 and (like_domains(names) or not like_classes(names)):
+            why += f" {_require_classes(names, asker)}"
     return [Finding("root", root, ""), Finding("folders", list(levels), why)]
+
+
+def top_of_tree(root: Path) -> Path:
+    """The folder whose folders say something: below those that hold nothing but one other."""
+    top = read_folder(root)
+    while len(top.folders) == 1 and not _scans(top):
+        inner = read_folder(top.path / top.folders[0])
+        if not inner.folders:
+            break
+        top = inner
+    return top.path
+
+
+def _require_classes(names: Sequence[str], asker: Asker) -> str:
+    """Who says that the only level of folders is that of classes, as a sentence.
+
+    Raises:
+        InputError: If they are hospitals or scanners, for then nothing says what the scans are.
+    """
+    question = f"{len(names):,} folders ({some(names, LISTED)}): are these classes or hospitals"
+    flag = "--folders label, if they are classes" if like_domains(names) else ""
+    answer = asker.choose(question, ["classes", "hospitals"], "classes", flag=flag)
+    if answer.value == "classes":
+        return answer.why
+    raise InputError(
+        "then nothing says which class a scan is of. Write a CSV with the columns path, label and "
+        "site (and patient), or put scans into folders: "
+        f"{layout('FOLDER', ('domain', 'label'))}"
+    )
 
 
 def guess_levels(items: Sequence[Names]) -> tuple[tuple[str, ...], str]:
@@ -162,7 +193,7 @@ def _items(root: Path) -> tuple[list[Names], int]:
     for folder in walk(root):
         files = _scans(folder)
         slices = [name for name in files if is_slice(name)]
-        if len(folder.names) > 1 and slices == files and _is_series(folder.path, slices):
+        if folder.names and slices == files and _is_series(folder.path, slices):
             items.append(folder.names[:-1])
             series += 1
         else:

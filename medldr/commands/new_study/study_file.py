@@ -18,10 +18,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from medldr.commands.new_study.asking import Finding
+import numpy as np
+
+from medldr.commands.new_study.asking import LISTED, Finding
 from medldr.commands.new_study.image_keys import RECIPES, SMALL_STEM
 from medldr.commands.new_study.study import Study
 from medldr.config.yaml_text import write_yaml
+from medldr.data.counting import some
 from medldr.sweeps.plan.file import sweep_name
 
 METHODS: Final = ("erm", "latentdr_sa", "latentdr_pool", "erm_half_lr")
@@ -142,6 +145,15 @@ def summary(study: Study) -> str:
         "patients": len(set(table.groups.tolist()) - {""}),
     }
     return ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+
+
+def classes(study: Study) -> str:
+    """Each class, or label, with how many images are of it."""
+    labels, names = study.table.labels, study.table.class_names
+    several = labels.ndim > 1
+    counts = np.nansum(labels, axis=0) if several else np.bincount(labels, minlength=len(names))
+    each = (f"{name} ({count:,.0f})" for name, count in zip(names, counts, strict=True))
+    return f"{'labels' if several else 'classes'}: {some(each, LISTED)}"
 
 
 def recipe(study: Study) -> str:
