@@ -1,9 +1,10 @@
 """Own scans: a table with a row for each (CSV, Parquet, JSON lines), or folders that say it all.
 
-NIfTI, DICOM files and series, PNG, JPEG, TIFF, BMP, WebP, and NumPy arrays, in 2D or 3D, of any
-size and mode. Columns name the path, the label (or several labels), the domain (hospital, scanner),
-the group (patient) and the split; further ones divide results. Everything in a table is text as it
-is written: ``007``, ``NA`` and ``None`` are values, and only an empty cell is missing.
+NIfTI, DICOM files and series, MetaImage, NRRD, PNG, JPEG, TIFF, BMP, WebP, and NumPy arrays, in 2D
+or 3D, of any size and mode. Columns name the path, the label (or several labels), the domain
+(hospital, scanner), the group (patient) and the split; further ones divide results. Everything in a
+table is text as it is written: ``007``, ``NA`` and ``None`` are values, and only an empty cell is
+missing.
 
 Every file is read once before training, in parallel, and what was found is remembered by content.
 All files of a set become images by one set of rules (`medldr.data.files.rules`), the same in

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from medldr.data.files.scan import DICOM, ScanError, Source
 from medldr.data.listing.folders import walk
-from medldr.data.listing.kinds import TABLES, is_scan, is_slice
+from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.places import ABSENT, find_places, near_name
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.errors import InputError
@@ -79,10 +79,9 @@ def find_items(
         else:
             inside = list(_of_folder(Path(text), dims))
             if not inside:
-                raise InputError(
-                    f"{text} holds no scan: no file in this folder or its subfolders has a scan's "
-                    "extension (.nii.gz, .dcm, .png, .npy ...)"
-                )
+                names = (name for one in walk(Path(text), lenient=True) for name in one.files)
+                others = tell_not_read(names) or "it is empty, and so are its subfolders"
+                raise InputError(f"{text} holds no scan: {others}")
             items += inside
     if not items:
         raise InputError("nothing to predict: name files, folders, or a table with a path column")

@@ -167,7 +167,7 @@ def test_both_files_of_a_pair_count(tmp_path):
     assert not np.allclose(before, after)
     np.testing.assert_allclose(after[0] * 200, RAMP, atol=1e-4)
     (tmp_path / "1.img").unlink()
-    assert "1.hdr: the other file of the pair" in refused(file)
+    assert "1.hdr: its .img is missing" in refused(file)
 
 
 # Files that are damaged, or called otherwise than they are
@@ -214,9 +214,10 @@ def test_nifti_is_known_by_its_content(tmp_path, name):
     ("name", "content", "said"),
     [
         ("a.nii.gz", b"PK\x03\x04" + bytes(500), "not a NIfTI file"),
-        ("a.mha", b"ObjectType = Image\n" + bytes(400), "Save it as NIfTI"),
-        ("a.nrrd", b"NRRD0004\n" + bytes(400), "Save it as NIfTI"),
-        ("a.mp4", b"\0\0\0\x18ftyp" + bytes(400), "not a PNG, JPEG, TIFF"),
+        ("a.mha", b"ObjectType = Image\n" + bytes(400), "its header has no end"),
+        ("a.nrrd", b"NRRD0004\n\n" + bytes(400), "its header or its voxels are damaged"),
+        ("a.mp4", b"\0\0\0\x18ftyp" + bytes(400), "A video is not read. Save the frames"),
+        ("a.SVS", b"II*\0" + bytes(400), "A whole slide is not read. Cut it into tiles"),
         ("a.npz", b"PK\x03\x04" + bytes(400), "the file is damaged or truncated"),
         ("a.dcm", b"this is not a DICOM file\n", "not a DICOM file"),
         ("a", b"this is not a DICOM file\n" * 20, "not a DICOM file"),

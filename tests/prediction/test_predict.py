@@ -220,8 +220,11 @@ def test_a_run_answers_where_its_data_are_not(lab, tmp_path, kept):
 
 def test_nothing_to_predict_is_said(lab, medldr, tmp_path):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "slides").mkdir()
+    (tmp_path / "slides/1.svs").write_bytes(b"II*\0")
     for inputs, said in (
         ([tmp_path / "empty"], "holds no scan"),
+        ([tmp_path / "slides"], "its files end in .svs (1). A whole slide is not read. Cut it"),
         ([tmp_path / "t.csv"], "t.csv"),
     ):
         ended = medldr("predict", lab.volumes[0], *inputs, "--out", tmp_path / "p.csv")

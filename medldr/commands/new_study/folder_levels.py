@@ -19,7 +19,7 @@ from medldr.data.counting import some
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
-from medldr.data.listing.kinds import is_scan, is_slice
+from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.trees import layout
 from medldr.errors import InputError
 
@@ -43,9 +43,10 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
     root = top_of_tree(root)
     items, series = _items(root)
     if not items:
+        others = tell_not_read(name for folder in walk(root) for name in folder.files)
         raise InputError(
-            f"{root} holds no table (.csv, .tsv, .jsonl, .parquet) and no scans. Found "
-            f"{describe_folder(root)}"
+            f"{root} holds no table ({', '.join(TABLES)}) and no scans. "
+            f"{others or f'Found {describe_folder(root)}'}"
         )
     if not all(items):
         what = "scans beside each other"

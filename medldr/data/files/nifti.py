@@ -45,10 +45,10 @@ _ONE_FILE: Final[tuple[Any, ...]] = (nibabel.Nifti1Image, nibabel.Nifti2Image)
 _OTHERS: Final = (*PAIRS, ".mgh", ".mgz", ".mgh.gz")
 """Names of pairs of files, which nibabel joins, and of FreeSurfer's volumes."""
 
-_MOST_PACKED: Final = 1100
+MOST_PACKED: Final = 1100
 """Times that zipping can make zeros smaller: 1032, and some for the header."""
 
-_CUT_OFF: Final = "the file is truncated: it holds fewer voxels than its header says"
+CUT_OFF: Final = "the file is truncated: it holds fewer voxels than its header says"
 
 _MM: Final = {1: ("metres", 1000.0), 3: ("micrometres", 0.001)}
 """Codes of ``xyzt_units`` that are not mm (2), or unknown (0), which is read as mm."""
@@ -76,7 +76,7 @@ def read_nifti(path: Path) -> Scan:
     except (ScanError, MemoryError):
         raise
     except FileNotFoundError as error:
-        raise ScanError(_absent(path)) from error
+        raise ScanError(ABSENT) from error
     except Exception as error:  # nibabel checks little before it unpacks bytes
         raise ScanError(_why(error)) from error
     slope, intercept = float(image.dataobj.slope), float(image.dataobj.inter)
@@ -117,12 +117,16 @@ def _open(path: Path) -> tuple[Any, Any]:
     if path.name.lower().endswith(_OTHERS):
         if not path.stat().st_size:
             raise ScanError("the file is empty")
+        other = other_of_pair(path) if path.name.lower().endswith(PAIRS) else path
+        if not other.is_file():
+            ending = next(ending for ending in PAIRS if other.name.lower().endswith(ending))
+            raise ScanError(f"its {ending} is missing. Put it beside this file")
         image: Any = nibabel.load(path, mmap=False)
         part = image.file_map.get("header", image.file_map["image"])
         voxels = Path(image.file_map["image"].filename)
-        packed = _MOST_PACKED if voxels.name.lower().endswith((".gz", ".mgz")) else 1
+        packed = MOST_PACKED if voxels.name.lower().endswith((".gz", ".mgz")) else 1
         if _bytes_of(image) > packed * voxels.stat().st_size:
-            raise ScanError(_CUT_OFF)
+            raise ScanError(CUT_OFF)
         with ImageOpener(part.filename) as file:
             return image, type(image.header).from_fileobj(file, check=False)
     content = path.read_bytes()
@@ -136,7 +140,7 @@ def _open(path: Path) -> tuple[Any, Any]:
             header = image_class.header_class.from_fileobj(io.BytesIO(content), check=False)
             image = image_class.from_file_map({"image": holder}, mmap=False)
             if _bytes_of(image) > len(content):
-                raise ScanError(_CUT_OFF)  # before memory is asked for
+                raise ScanError(CUT_OFF)  # before memory is asked for
             return image, header
     raise ScanError("not a NIfTI file")
 
@@ -146,18 +150,12 @@ def _bytes_of(image: Any) -> int:
     return voxels * int(image.get_data_dtype().itemsize)
 
 
-def _absent(path: Path) -> str:
-    if not path.exists():
-        return ABSENT
-    return "the other file of the pair .hdr and .img is missing. Put it beside this one"
-
-
 def _why(error: BaseException) -> str:
     """What is wrong, in our own words, because those of nibabel name the file."""
     if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)):
         return "the file is truncated or damaged: its zipped content cannot be unpacked"
     if isinstance(error, OSError):
-        return f"unreadable ({error.strerror})" if error.strerror else _CUT_OFF
+        return f"unreadable ({error.strerror})" if error.strerror else CUT_OFF
     if isinstance(error, ImageFileError):
         return "not a NIfTI file"
     return f"unreadable: its header is not valid ({str(error) or type(error).__name__})"

@@ -21,9 +21,17 @@ from medldr.data.files.geometry import box_around, margin_around, require_dims
 from medldr.data.files.image import NO_SPACING
 from medldr.data.files.intensity import NO_WINDOW, too_deep
 from medldr.data.files.memory import Examined, prove, state_of
-from medldr.data.files.read import MASK_GROUND, READER, kind_by_name, of_mask, read_scan, readers
+from medldr.data.files.read import (
+    MASK_GROUND,
+    READER,
+    kind_by_name,
+    of_mask,
+    read_scan,
+    readers,
+    second_file,
+)
 from medldr.data.files.rules import dims_of
-from medldr.data.files.scan import PAIRS, Scan, ScanError, Source
+from medldr.data.files.scan import Scan, ScanError, Source
 from medldr.data.image_table import Look, digest_of
 
 _MOST_CHANNELS: Final = 64
@@ -140,10 +148,9 @@ def _meant(item: Source) -> str:
     under another; and the state of the other file of a pair.
     """
     words = [item.part, kind_by_name(item.path)]
-    if item.path.name.lower().endswith(PAIRS):
-        from medldr.data.files.nifti import other_of_pair
-
-        words += map(str, state_of(other_of_pair(item.path)))
+    other = second_file(item.path)
+    if other is not None:
+        words += map(str, state_of(other))
     return " ".join(words)
 
 

@@ -11,7 +11,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final, Literal
 
-from medldr.data.files.scan import ABSENT, ARRAYS, DICOM, NIFTI, Kind, Scan, ScanError, Source
+from medldr.data.files.scan import (
+    ABSENT,
+    ARRAYS,
+    DICOM,
+    METAIMAGE,
+    NIFTI,
+    NOT_READ,
+    NRRD,
+    PAIRS,
+    Kind,
+    Scan,
+    ScanError,
+    Source,
+)
 from medldr.folders.provenance import installed_version
 
 READER: int = 4
@@ -23,7 +36,14 @@ MASK_GROUND: Final = "black"
 _START: Final = 352
 _PICTURES: Final = (b"\x89PNG", b"\xff\xd8", b"II", b"MM", b"BM", b"GIF8", b"RIFF")
 _ZIPPED: Final = b"\x1f\x8b"
-_ELSEWHERE: Final = (".nrrd", ".nhdr", ".mha", ".mhd")
+_NRRD: Final = b"NRRD000"
+_BY_NAME: Final[dict[Kind, tuple[str, ...]]] = {
+    "array": ARRAYS,
+    "nifti": NIFTI,
+    "dicom": DICOM,
+    "metaimage": METAIMAGE,
+    "nrrd": NRRD,
+}
 
 
 def read_scan(
@@ -62,6 +82,10 @@ def read_scan(
             from medldr.data.files.nifti import read_nifti
 
             return read_nifti(path)
+        if kind in ("metaimage", "nrrd"):
+            from medldr.data.files.itk import read_itk
+
+            return read_itk(path, kind)
         if kind == "dicom":
             from medldr.data.files.dicom import read_dicom_file
 
@@ -82,6 +106,19 @@ def read_scan(
         raise ScanError(f"unreadable ({error.strerror or error})") from error
 
 
+def second_file(path: Path) -> Path | None:
+    """The second file on which what is read of one depends; None where there is none."""
+    if path.name.lower().endswith(PAIRS):
+        from medldr.data.files.nifti import other_of_pair
+
+        return other_of_pair(path)
+    if path.name.lower().endswith((*METAIMAGE, *NRRD)):
+        from medldr.data.files.itk import voxels_of
+
+        return voxels_of(path)
+    return None
+
+
 def of_mask(reason: str) -> str:
     """Why an item cannot be used: its mask cannot."""
     return f"its mask cannot be used: {reason}"
@@ -91,31 +128,30 @@ def kind_of(path: Path) -> Kind:
     """The kind of a file, by its ending or its first bytes.
 
     Raises:
-        ScanError: If it is empty.
+        ScanError: If it is empty, or of a kind that is not read.
         OSError: If it cannot be read.
     """
     with path.open("rb") as file:
         start = file.read(_START)
+    if path.suffix.lower() in NOT_READ:
+        raise ScanError(NOT_READ[path.suffix.lower()])
     if not start:
         raise ScanError("the file is empty")
     by_name = kind_by_name(path)
-    if by_name in ("array", "nifti"):
+    if by_name in ("array", "nifti", "metaimage"):
         return by_name
+    if start.startswith(_NRRD) or by_name == "nrrd":
+        return "nrrd"
     if start[128:132] == b"DICM" or by_name == "dicom":
         return "dicom"
     if start.startswith(_PICTURES):
         return "picture"
     if start.startswith(_ZIPPED) or start[344:348] == b"n+1\0" or start[4:8] == b"n+2\0":
         return "nifti"
-    if path.name.lower().endswith(_ELSEWHERE):
-        raise ScanError(
-            "MetaImage and NRRD files are not read. Save it as NIfTI, with SimpleITK: "
-            "WriteImage(ReadImage(old), 'new.nii.gz')"
-        )
     return "dicom" if by_name == "bare" else "picture"
 
 
-def kind_by_name(path: Path) -> Literal["nifti", "array", "dicom", "bare", "any"]:
+def kind_by_name(path: Path) -> Kind | Literal["bare", "any"]:
     """What the ending of a name says; two files of one content may differ in this.
 
     Example:
@@ -123,17 +159,14 @@ def kind_by_name(path: Path) -> Literal["nifti", "array", "dicom", "bare", "any"
         ('nifti', 'bare', 'any')
     """
     name = path.name.lower()
-    if name.endswith(ARRAYS):
-        return "array"
-    if name.endswith(NIFTI):
-        return "nifti"
-    if name.endswith(DICOM):
-        return "dicom"
+    kinds = [kind for kind, endings in _BY_NAME.items() if name.endswith(endings)]
+    if kinds:
+        return kinds[0]
     return "any" if "." in name else "bare"  # scanners export slices without ending
 
 
 _READERS: Final = (
-    *("numpy", "Pillow", "nibabel", "pydicom"),
+    *("numpy", "Pillow", "nibabel", "pydicom", "SimpleITK", "tifffile"),
     *("pylibjpeg", "pylibjpeg-libjpeg", "pylibjpeg-openjpeg", "pylibjpeg-rle"),
     *("python-gdcm", "pyjpegls"),  # pydicom takes these, too
 )

@@ -196,7 +196,7 @@ def _one_scale(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
 
 def _unusual(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
     """Note what an axis stands for where that is not plain, and which frames are taken."""
-    lying = [one.affine is not None for one in items if one.kind in ("nifti", "dicom")]
+    lying = [one.affine is not None for one in items if one.kind not in ("picture", "array")]
     unknown = lying.count(False)
     if any(lying) and unknown and any(not is_picture(one.spatial) for one in items):
         notes.append(

@@ -9,12 +9,22 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Kind = Literal["nifti", "dicom", "picture", "array"]
+Kind = Literal["nifti", "metaimage", "nrrd", "dicom", "picture", "array"]
 
 NIFTI: Final = (".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz", ".mgh", ".mgz")
 DICOM: Final = (".dcm", ".dicom", ".ima")
 PAIRS: Final = (".hdr", ".img", ".hdr.gz", ".img.gz")
 ARRAYS: Final = (".npy", ".npz")
+METAIMAGE: Final = (".mha", ".mhd")
+NRRD: Final = (".nrrd", ".nhdr")
+
+_SLIDE: Final = "A whole slide is not read. Cut it into tiles (OpenSlide, QuPath) and name those"
+_VIDEO: Final = "A video is not read. Save the frames that matter as pictures and name those"
+NOT_READ: Final = {
+    **dict.fromkeys((".svs", ".ndpi", ".mrxs", ".scn", ".bif", ".vms", ".vmu"), _SLIDE),
+    **dict.fromkeys((".mp4", ".avi", ".mov", ".mkv", ".wmv", ".webm", ".mpg", ".mpeg"), _VIDEO),
+}
+"""Endings of files that are often met and never read: why, and what to do."""
 
 ABSENT: Final = "there is no such file"
 

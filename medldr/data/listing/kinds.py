@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import itertools
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable
+from pathlib import PurePath
 from typing import Final
 
-from medldr.data.files.scan import ARRAYS, DICOM, NIFTI
+from medldr.data.counting import some
+from medldr.data.files.scan import ARRAYS, DICOM, METAIMAGE, NIFTI, NOT_READ, NRRD
 
 PICTURES: Final = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 """What names of pictures end in, in small or capital letters: as torchvision's ImageFolder."""
@@ -13,17 +18,24 @@ PICTURES: Final = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".ti
 OWN_PICTURES: Final = (*PICTURES, ".jfif", ".gif")
 """What they end in where they are not those of a known set."""
 
-SCANS: Final = (*OWN_PICTURES, *NIFTI, *DICOM, *ARRAYS)
+SCANS: Final = (*OWN_PICTURES, *NIFTI, *METAIMAGE, *NRRD, *DICOM, *ARRAYS)
 """What names of scans end in."""
+
+_READ: Final = "NIfTI, DICOM, MetaImage, NRRD, PNG, JPEG, TIFF, BMP, WebP, GIF and .npy are read"
+_LISTED: Final = 8
+_ENDING: Final = re.compile(r"\.[a-z0-9]{1,4}")
 
 ARCHIVE: Final = ".npz"
 JSON_LINES: Final = (".jsonl", ".ndjson")
 PARQUET: Final = (".parquet", ".pq")
 TABLES: Final = (".csv", ".tsv", *JSON_LINES, *PARQUET)
 
-_HEADERS: Final = {".img": ".hdr", ".img.gz": ".hdr.gz"}
-"""The header's ending for that of the voxels of an Analyze or NIfTI pair."""
-_OF_PAIRS: Final = (*_HEADERS, *_HEADERS.values())
+_HEADERS: Final = (
+    *((".img", ".hdr"), (".img.gz", ".hdr.gz")),
+    *((".raw", ".mhd"), (".zraw", ".mhd"), (".raw", ".nhdr"), (".raw.gz", ".nhdr")),
+)
+"""Endings of the voxels and of the header of a pair: Analyze or NIfTI, MetaImage, NRRD."""
+_OF_PAIRS: Final = tuple(itertools.chain.from_iterable(_HEADERS))
 _ADDED_BY_SYSTEMS: Final = ("thumbs.db", "desktop.ini")
 _LEAFLETS: Final = ("dicomdir", "readme", "license", "copying", "changes", "version")
 
@@ -74,17 +86,48 @@ def is_slice(name: str) -> bool:
     return lower.endswith(DICOM) or (bare and lower not in _LEAFLETS)
 
 
+def endings_of(names: Iterable[str]) -> str:
+    """What names end in, the most frequent first; what may be part of a person's name is left out.
+
+    Example:
+        >>> endings_of(["a.svs", "b.SVS", "notes.txt", "of dr.mueller"])
+        '.svs (2), .txt (1), others (1)'
+    """
+    found = Counter(PurePath(name).suffix.lower() for name in names)
+    told: Counter[str] = Counter()
+    for ending, count in found.items():
+        plain = ending in NOT_READ or _ENDING.fullmatch(ending)
+        told[ending if plain else "others"] += count
+    return some((f"{ending} ({count:,})" for ending, count in told.most_common()), _LISTED)
+
+
+def tell_not_read(names: Iterable[str]) -> str:
+    """What to say of files of which none is a scan; empty where there are none.
+
+    Example:
+        >>> tell_not_read(["a.svs", "notes.txt"])[:44]
+        'its files end in .svs (1), .txt (1). A whole'
+    """
+    listed = list(names)
+    if not listed:
+        return ""
+    found = dict.fromkeys(PurePath(name).suffix.lower() for name in listed)
+    cures = dict.fromkeys(NOT_READ[ending] for ending in found if ending in NOT_READ)
+    return f"its files end in {endings_of(listed)}. {'. '.join(cures) or _READ}"
+
+
 def is_second_of_pair(name: str, files: Collection[str]) -> bool:
     """Whether it holds the voxels of a pair whose header is among the files."""
-    for ending, header in _HEADERS.items():
-        if name.lower().endswith(ending):
-            stem = name[: -len(ending)]
-            return stem + header in files or stem + header.upper() in files
-    return False
+    return any(
+        name[: -len(ending)] + header in files
+        for ending, small in _HEADERS
+        if name.lower().endswith(ending)
+        for header in (small, small.upper())
+    )
 
 
 def without_pair_ending(path: str) -> str:
-    """The same text for both files of an Analyze or NIfTI pair; any other path as it is.
+    """The same text for both files of a pair; any other path as it is.
 
     Example:
         >>> without_pair_ending("a.img") == without_pair_ending("a.HDR") != "a"

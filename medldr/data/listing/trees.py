@@ -18,7 +18,14 @@ from medldr.data.counting import counted, some
 from medldr.data.files.scan import Source
 from medldr.data.listing.folders import describe_folder, walk
 from medldr.data.listing.item_frame import Rows
-from medldr.data.listing.kinds import is_added_by_system, is_scan, is_second_of_pair, is_slice
+from medldr.data.listing.kinds import (
+    endings_of,
+    is_added_by_system,
+    is_scan,
+    is_second_of_pair,
+    is_slice,
+    tell_not_read,
+)
 from medldr.data.listing.names import split_of
 from medldr.data.listing.places import DEAD, Places
 from medldr.errors import InputError, did_you_mean
@@ -192,7 +199,8 @@ def _check_layout(root: Path, levels: Sequence[str], tree: Tree) -> None:
             f"Found {describe_folder(root)}. Move them into folders, or correct data.folders"
         )
     if not tree.items:
-        raise InputError(f"{root} holds no scans. {expected}. Found {describe_folder(root)}")
+        found = tell_not_read(tree.unused) or f"found {describe_folder(root)}"
+        raise InputError(f"{root} holds no scans: {found}. {expected}")
     for place, level in enumerate(levels):
         names = sorted({item.names[place] for item in tree.items})
         others = [name for name in names if split_of(name) is None]
@@ -227,4 +235,4 @@ def _notes(tree: Tree, levels: Sequence[str]) -> Iterator[str]:
         yield f"{count} no scan, hence no class or domain{which}"
     if tree.unused:
         count = counted(len(tree.unused), "file is", "files are")
-        yield f"{count} not used because of names that are not those of scans"
+        yield f"{count} not used because of their names, which end in {endings_of(tree.unused)}"

@@ -19,7 +19,7 @@ import numpy as np
 from medldr.data.counting import some
 from medldr.data.listing.folders import describe_folder, holds_packs, read_folder
 from medldr.data.listing.item_frame import Listing, texts
-from medldr.data.listing.kinds import OWN_PICTURES, PICTURES
+from medldr.data.listing.kinds import OWN_PICTURES, PICTURES, tell_not_read
 from medldr.data.listing.names import composed, look_alikes, spelled_plainly, split_of
 from medldr.data.listing.trees import Tree, list_tree
 from medldr.datasets._domain_folders.benchmarks import Known
@@ -195,7 +195,9 @@ def _require_layout(
             f"itself a domain, set data.root={folder.absolute().parent}"
         )
     if not tree.items:
-        what = f"{len(at_top)} pictures are directly in it" if at_top else "it contains no pictures"
+        what = f"{len(at_top)} pictures are directly in it"
+        if not at_top:
+            what = ". ".join(filter(None, ("it contains no pictures", tell_not_read(tree.unused))))
         raise InputError(
             f"{folder}: {what}. Found {describe_folder(folder)}. Expected {LAYOUT}, with images "
             f"whose names end in {', '.join(PICTURES if known is not None else OWN_PICTURES)}"

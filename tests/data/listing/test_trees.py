@@ -28,7 +28,9 @@ def test_each_readable_file_is_an_item_and_names_come_from_its_folders(touch):
     ]
     assert (set(tree.roles["domain"]), set(tree.labels["label"])) == ({"a", "b"}, {"x", "y"})
     assert tree.places.unused == ("labels.csv", "a/x/README", "a/x/notes.txt")
-    assert tree.notes == ("3 files are not used because of names that are not those of scans",)
+    assert tree.notes == (
+        "3 files are not used because of their names, which end in .csv (1), others (1), .txt (1)",
+    )
 
 
 def test_a_folder_of_slices_is_one_item_below_the_last_level(touch):
@@ -88,8 +90,8 @@ def test_links_are_followed_dead_ones_told_and_loops_refused(touch):
     [
         (["1.png"], DOMAINS, r"1 scan is above .*1\.png.*/<domain>/<label>/<scan>.*Found in"),
         (["a/x/1.png", "a/2.png"], DOMAINS, r"a/2\.png, directly in a\."),
-        ([], DOMAINS, "holds no scans. Expected .*Found nothing in"),
-        (["a/x/notes.txt"], DOMAINS, "holds no scans"),
+        ([], DOMAINS, "holds no scans: found nothing in .*Expected"),
+        (["a/x/1.svs", "b/y/1.SVS"], DOMAINS, r"no scans: .*\.svs \(2\)\. A whole .* tiles"),
         (
             ["train/x/1.png", "test/x/1.png"],
             DOMAINS,
