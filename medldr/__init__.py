@@ -3,6 +3,8 @@
 The public names are loaded when they are first used, so ``import medldr`` is quick and
 opens nothing.
 """
+# mypy: implicit-reexport
+# ruff: noqa: F401
 
 from __future__ import annotations
 
@@ -10,43 +12,53 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from medldr.api import RunResult as RunResult
-    from medldr.api import analyze as analyze
-    from medldr.api import compare as compare
-    from medldr.api import evaluate as evaluate
-    from medldr.api import load_model as load_model
-    from medldr.api import predict as predict
-    from medldr.api import report as report
-    from medldr.api import sweep as sweep
-    from medldr.api import train as train
-    from medldr.config import load_config as load_config
-    from medldr.errors import InputError as InputError
-    from medldr.latent import LatentDR as LatentDR
-    from medldr.version import __version__ as __version__
+    from medldr.api import analyze, compare, evaluate, report, train
+    from medldr.commands.check import data_check
+    from medldr.config.catalogue import list_algorithms, list_datasets, list_models
+    from medldr.config.load import load_config
+    from medldr.errors import InputError
+    from medldr.evaluation.comparison.study_plan import plan
+    from medldr.evaluation.score_table import results
+    from medldr.evaluation.verification import verify
+    from medldr.latent import LatentDR
+    from medldr.prediction.export import export
+    from medldr.prediction.predict import predict
+    from medldr.prediction.validate import validate
+    from medldr.run import load_model
+    from medldr.run_result import RunResult
+    from medldr.sweeps.command import sweep
+    from medldr.version import __version__
 
-_HOME = {
-    "InputError": "errors",
-    "LatentDR": "latent",
-    "RunResult": "api",
-    "analyze": "api",
-    "compare": "api",
-    "evaluate": "api",
-    "load_config": "config",
-    "load_model": "api",
-    "predict": "api",
-    "report": "api",
-    "sweep": "api",
-    "train": "api",
-    "__version__": "version",
+_MODULE_OF = {
+    name: module
+    for module, names in {
+        "api": "analyze compare evaluate report train",
+        "commands.check": "data_check",
+        "config.catalogue": "list_algorithms list_datasets list_models",
+        "config.load": "load_config",
+        "errors": "InputError",
+        "evaluation.comparison.study_plan": "plan",
+        "evaluation.score_table": "results",
+        "evaluation.verification": "verify",
+        "latent": "LatentDR",
+        "prediction.export": "export",
+        "prediction.predict": "predict",
+        "prediction.validate": "validate",
+        "run": "load_model",
+        "run_result": "RunResult",
+        "sweeps.command": "sweep",
+        "version": "__version__",
+    }.items()
+    for name in names.split()
 }
 
-__all__ = [*_HOME]
+__all__ = [*_MODULE_OF]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'medldr' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"medldr.{_HOME[name]}"), name)
+    value = getattr(importlib.import_module(f"medldr.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

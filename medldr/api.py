@@ -8,21 +8,18 @@ from typing import Any
 
 from medldr.analysis.analyze import analyze as analyze_folders
 from medldr.config import load_config
+from medldr.config.changes import Changes
 from medldr.errors import InputError
-from medldr.evaluation import compare as compare_runs
-from medldr.folders.evaluation_record import read_evaluation_content
-from medldr.folders.files import RunFolder
-from medldr.prediction.predict import predict as predict
+from medldr.evaluation.comparison.compare import make_comparison
+from medldr.evaluation.representation.frame import Options
 from medldr.reporting import report_folder
 from medldr.run import evaluate_run, train_run
-from medldr.run import load_model as load_model
-from medldr.run_result import RunResult as RunResult
-from medldr.sweeps.command import sweep as sweep
+from medldr.run_result import Compared, Evaluated, RunResult
 
 
 def train(
     config: str | Path | Mapping[str, Any],
-    overrides: Sequence[str] = (),
+    overrides: Changes = (),
     out: str | Path = "runs",
     *,
     restart: bool = False,
@@ -31,7 +28,8 @@ def train(
 
     Args:
         config: A packaged name, a YAML file, or a mapping with its content.
-        overrides: ``KEY=VALUE`` texts as on the command line.
+        overrides: ``KEY=VALUE`` texts as on the command line, or values by their dotted keys:
+            ``{"training.epochs": 2}``.
         out: Parent folder of the run folders.
         restart: Move an earlier run of the same configuration aside and start over.
 
@@ -41,9 +39,17 @@ def train(
     return train_run(load_config(config, overrides), out, restart=restart)
 
 
-def evaluate(folder: str | Path) -> dict[str, Any]:
-    """Predict and score with a run's selected weights again; returns `evaluation.json`."""
-    return read_evaluation_content(RunFolder(evaluate_run(folder).folder))
+def evaluate(folder: str | Path, *, device: str | None = None) -> Evaluated:
+    """Predict and score with a run's selected weights again; returns `evaluation.json`.
+
+    Args:
+        folder: The run folder.
+        device: Device to use; unset: the run's own.
+
+    Raises:
+        InputError: If the folder holds no trained run, or its data has changed.
+    """
+    return Evaluated(evaluate_run(folder, device=device))
 
 
 def compare(
@@ -51,8 +57,8 @@ def compare(
     reference: str | None = None,
     *,
     margin: float | None = None,
-    metric: str = "accuracy",
-) -> dict[str, Any]:
+    metric: str | None = None,
+) -> Compared:
     """Compare finished runs, paired on the same images; nothing is written.
 
     Args:
@@ -60,17 +66,18 @@ def compare(
         reference: Name of the method that the others are compared with; unset: the first method.
         margin: How much worse a method may be and still count as non-inferior, in the unit in
             which the metric is printed: 2 for two percentage points of accuracy.
-        metric: The metric that the margin is of.
+        metric: The metric that the margin is of; unset: the primary one.
 
     Returns:
-        Plain values, as `medldr.evaluation.compare` describes them.
+        Plain values, as `medldr.evaluation.comparison.compare` describes them.
 
     Raises:
         InputError: If they are not runs with results on the same images.
     """
     if isinstance(folders, str | Path):
         raise InputError(f"give a list of run folders, not just one: [{str(folders)!r}, ...]")
-    return compare_runs(list(folders), reference=reference, margin=margin, metric=metric)
+    found = make_comparison(list(folders), reference=reference, margin=margin, metric=metric)
+    return Compared(found, folders)
 
 
 def report(folder: str | Path) -> Path:
@@ -91,7 +98,13 @@ def report(folder: str | Path) -> Path:
 
 
 def analyze(
-    folders: Sequence[str | Path], out: str | Path = "analysis", *, device: str | None = None
+    folders: str | Path | Sequence[str | Path],
+    out: str | Path = "analysis",
+    *,
+    device: str | None = None,
+    items: int = 2_000,
+    neighbours: int = 10,
+    seed: int = 0,
 ) -> Path:
     """Show what the latents of runs are like, and what degradation and restoration do to them.
 
@@ -99,6 +112,9 @@ def analyze(
         folders: Run folders, the reference first, or sweep folders.
         out: The folder to write: `analysis.html`, csv files, and `figures/` as svg and pdf.
         device: Device on which latents are made, where a run has not kept them; unset: its own.
+        items: Maximum number of images of a run in maps and pairs.
+        neighbours: Nearest neighbours to look at.
+        seed: Of all draws but those behind latents already stored.
 
     Returns:
         The page.
@@ -109,4 +125,5 @@ def analyze(
     """
     if isinstance(folders, str | Path):
         folders = [folders]
-    return analyze_folders(folders, out, device=device).page
+    options = Options(seed=seed, neighbours=neighbours, items=items)
+    return analyze_folders(folders, out, options, device=device).page

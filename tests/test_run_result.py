@@ -1,14 +1,16 @@
 """What `medldr.train` and `medldr.sweep` return, as a terminal and a notebook show it."""
 
 import json
+import math
 import re
 from pathlib import Path
 
 import pytest
 
+import medldr
 from medldr.folders.files import RunFolder
 from medldr.reporting import printed_tables, write_sweep_report
-from medldr.run_result import RunResult
+from medldr.run_result import Evaluated, RunResult
 from medldr.sweeps.launch import SweepResult
 
 FROZEN = Path(__file__).parent / "frozen"
@@ -58,3 +60,41 @@ def test_a_sweep_is_shown_by_its_counts_and_in_a_notebook_by_its_grids(tmp_path)
     html = found._repr_html_()
     for name in ("ERM", "MixStyle", "LatentDR (Pool)"):
         assert re.search(rf"<th scope=\"row\"[^>]*>{re.escape(name)}", html)
+
+
+def test_what_is_returned_gives_its_numbers_as_a_frame(run):
+    found = RunResult.read(run)
+    table = found.to_frame()
+    (accuracy,) = table[
+        (table.split == "test") & (table.metric == "accuracy") & (table.domain == "")
+        & (table["class"] == "")
+    ].value  # fmt: skip
+    assert accuracy == found.metrics["test/accuracy"]
+    scored = Evaluated(found)
+    assert scored == json.loads(run.evaluation.read_text())
+    assert scored.to_frame().equals(table)
+    assert scored._repr_html_() == found._repr_html_()
+    swept = SweepResult(FROZEN / "phantom" / "folder", (), {}, {})
+    assert swept.to_frame().run.nunique() == 6
+
+
+def test_a_comparison_is_values_a_frame_and_a_table():
+    runs = sorted((FROZEN / "phantom" / "folder").glob("phantom*"))
+    found = medldr.compare(runs)
+    assert json.loads(json.dumps(found))["reference"] == found["reference"]
+    table = found.to_frame()
+    assert len(table) == len(found["rows"])
+    for row, known in zip(table.to_dict("records"), found["rows"], strict=True):
+        assert row["method"] == known["method"]
+        difference = known["difference"] or {}
+        for name, value in {
+            "mean": known["mean"],
+            "difference": difference.get("value"),
+            "difference_low": difference.get("low"),
+            "p": difference.get("p"),
+        }.items():
+            assert row[name] == value or (value is None and math.isnan(row[name]))
+    html = found._repr_html_()
+    assert html.count("<table") == html.count("</table>") == 1
+    for name in ("ERM", "MixStyle", "LatentDR (Pool)"):
+        assert name in html

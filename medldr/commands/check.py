@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -14,6 +14,7 @@ from rich.console import Console
 from medldr import plugins
 from medldr.commands.data import data_section, print_files
 from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
+from medldr.config.changes import Changes, change_texts
 from medldr.config.yaml import read_yaml
 from medldr.data.checks.table_checks import look_at
 from medldr.data.config import DatasetConfig
@@ -35,34 +36,67 @@ _SHOWN: Final = 3  # divisions, and notes, on the terminal
 _MOST_BAD: Final = 1000  # files that are printed where they are refused
 
 
-def check(
+@dataclass(frozen=True, repr=False)
+class DataCheck:
+    """What a look at a whole data set found.
+
+    Attributes:
+        inspection: What is wrong or unusual in it, and how a run would divide it.
+        controls: What plain numbers tell about the classes; none where no page was asked for.
+        left_out: Whether files are missing or unusable, so that runs leave them out.
+        page: The page that was written; None without.
+    """
+
+    inspection: Inspection
+    controls: tuple[Control, ...]
+    left_out: bool
+    page: Path | None
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong, and no file is left out."""
+        return not (self.left_out or self.inspection.wrong)
+
+    def __repr__(self) -> str:
+        found, page = self.inspection, "" if self.page is None else f", page {self.page}"
+        wrong, notes = len(found.wrong), len(found.look) + len(found.notes)
+        return f"DataCheck({found.table.name}, {wrong} wrong, {notes} notes{page})"
+
+    def _repr_html_(self) -> str:
+        """The table of its images, for a notebook."""
+        from medldr.reporting.pages.data_check import overview
+        from medldr.reporting.writers.html import html_notebook
+
+        counts = overview(self.inspection, self.controls).tables(["counts"])
+        return html_notebook(repr(self), [table for _, table in counts])
+
+
+def data_check(
     name: str,
-    overrides: Sequence[str],
-    page: Path | None,
+    overrides: Changes = (),
     *,
-    show_ids: bool,
-    trained: Path | None = None,
-) -> int:
-    """Read a whole data set and print what is wrong or unusual in it; published counts beside it.
+    page: str | Path | None = None,
+    no_page: bool = False,
+    show_ids: bool = False,
+    run: str | Path | None = None,
+) -> DataCheck:
+    """Read a whole data set, find what is wrong or unusual in it, and write a page of it.
 
     Args:
         name: A data part, a run, a sweep, or a YAML file of one.
-        overrides: The folder of the files first, if it is not the usual one; ``KEY=VALUE`` texts.
-        page: The page to write; None for none.
+        overrides: The folder of the files first, if it is not the usual one, and ``KEY=VALUE``
+            texts; or values by key, the folder as ``root``.
+        page: The page to write; unset: ``NAME_check.html``.
+        no_page: Write no page, and try no controls.
         show_ids: Whether the page may show names of files and patients.
-        trained: A run folder: images that it has seen are wrong in a set that is to judge it.
-
-    Returns:
-        0 if nothing is wrong, even if there are notes; 3 if files were left out, or if images are
-        equal that should not be.
+        run: A run folder: images that it has seen are wrong in a set that is to judge it.
 
     Raises:
         InputError: If the data cannot be used by a run.
     """
-    sections, run = find_data(name, overrides)
+    sections, config = find_data(name, change_texts(overrides))
     section = sections[0]
     module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
-    out = console()
     examined: Mapping[str, Any] = {}
     looks: dict[str, Look] = {}
     if hasattr(module, "examine"):
@@ -71,20 +105,20 @@ def check(
             (looks[item],) = look_at(pixels[None])
 
         examined = module.examine(section, seen)
-        refuse_bad_files(name, examined, section, out)
+        refuse_bad_files(name, examined, section, console())
     table = load_table(section)
     plans = {to: make_splits(table, one) for to, one in _plans(table, sections)}
-    found = _with_examined(inspect_table(table, plans, looks, run), examined)
-    if trained is not None:
-        found = _with_seen(found, trained)
+    found = _with_examined(inspect_table(table, plans, looks, config), examined)
+    if run is not None:
+        found = _with_seen(found, Path(run))
     controls: list[Control] = []
-    if page is not None:  # else every image would be read once more
-        positive = None if run is None else run.evaluation.positive_class
+    place = None if no_page else Path(page or f"{Path(name).stem}_check.html")
+    if place is not None:  # else every image would be read once more
+        positive = None if config is None else config.evaluation.positive_class
         controls = simple_controls(table, found.plans, positive)
-        write_page(found, controls, page, show_ids=show_ids)
-    _print(found, controls, page, out)
+        write_page(found, controls, place, show_ids=show_ids)
     bad = bool(table.bad_files or examined.get("missing") or examined.get("unreadable"))
-    return 3 if bad or found.wrong else 0
+    return DataCheck(found, tuple(controls), bad, place)
 
 
 def refuse_bad_files(
@@ -251,12 +285,13 @@ def _imbalance(section: DatasetConfig) -> str:
     return f", imbalance {', '.join(f'{key} {text}' for key, text in texts.items())}"
 
 
-def _print(found: Inspection, controls: Sequence[Control], page: Path | None, out: Console) -> None:
+def print_check(checked: DataCheck) -> None:
     """The verdict, the table of images and notes, in 25 lines; all of them without a page."""
     from medldr.reporting.document import Bullets, Section
     from medldr.reporting.pages.data_check import overview
     from medldr.reporting.writers.terminal import print_document
 
+    out, found, controls, page = console(), checked.inspection, checked.controls, checked.page
     used = [
         f"images a run would use{to}: {', '.join(f'{s} {len(r):,}' for s, r in rows.items())}"
         for to, rows in found.plans.items()

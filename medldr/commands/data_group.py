@@ -71,10 +71,12 @@ def data_check(
     (data.on_bad_file=skip), or if images are equal that should not be: in two splits or domains, or
     with two labels, or to images that the run of --run was trained or selected on.
     """
-    from medldr.commands.check import check
+    from medldr.commands.check import data_check as look
+    from medldr.commands.check import print_check
 
-    place = None if no_page else page or Path(f"{Path(name).stem}_check.html")
-    raise typer.Exit(check(name, overrides or (), place, show_ids=show_ids, trained=run))
+    done = look(name, overrides or (), page=page, no_page=no_page, show_ids=show_ids, run=run)
+    print_check(done)
+    raise typer.Exit(0 if done.sound else 3)
 
 
 @data_app.command("pack")

@@ -1,4 +1,4 @@
-"""The names a configuration can use: plug-ins, packaged runs and sweeps, with one line each."""
+"""`medldr list` and `medldr data list`: names with one line each."""
 
 from __future__ import annotations
 
@@ -8,37 +8,11 @@ from rich.console import Console
 from rich.table import Column, Table
 
 from medldr import plugins
-from medldr.config import PLUGIN_SECTIONS, load_part, packaged_configs, packaged_names
+from medldr.config import PLUGIN_SECTIONS, load_part, packaged_names
+from medldr.config.catalogue import entries
 from medldr.errors import InputError, did_you_mean
 
 KINDS = ("runs", "sweeps", "algorithms", "datasets", "losses", "models", "transforms")
-
-
-def settings(section: str) -> dict[str, str]:
-    """Packaged files of a folder, such as ``run``, and the first comment line of each."""
-    found = {}
-    for path in sorted((packaged_configs() / section).glob("*.yaml")):
-        first = path.read_text(encoding="utf-8").splitlines()[0]
-        found[path.stem] = first.lstrip("# ").strip() if first.startswith("#") else ""
-    return found
-
-
-def entries(kind: str) -> dict[str, str]:
-    """Packaged runs or sweeps; or what ``section=NAME`` takes: plug-ins and their settings.
-
-    Example:
-        >>> {"latentdr", "latentdr_sa"} <= set(entries("algorithms"))
-        True
-    """
-    if kind in ("runs", "sweeps"):
-        return settings(kind.removesuffix("s"))
-    found = {}
-    for section, plugin in PLUGIN_SECTIONS.items():
-        if plugin == kind:
-            found = settings(section)
-    known: plugins.Kind = kind  # type: ignore[assignment]
-    own = {name: plugins.summary(known, name) for name in plugins.names(known)}
-    return dict(sorted({**own, **found}.items()))
 
 
 def print_catalogue(kind: str) -> None:

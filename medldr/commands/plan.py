@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,15 +14,8 @@ from medldr.errors import InputError
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from medldr.evaluation.comparison.pilot import Pilot
-    from medldr.evaluation.intervals.planning import Design, PlannedMetric
-
-SEEDS: Final = (2, 3, 5, 10)
-FEWEST: Final = 10
-DEFAULTS: Final = {
-    "--prevalence": 0.5, "--images": 1.0, "--icc": 0.5, "--seed-sd": 1.0, "--correlation": 0.5,
-}  # fmt: skip
-"""What is assumed where neither an option nor a pilot says it."""
+    from medldr.evaluation.comparison.study_plan import StudyPlan
+    from medldr.evaluation.intervals.planning import Design
 
 
 def plan(
@@ -82,95 +75,29 @@ def plan(
     Numbers are of the analysis that `medldr compare` makes, for the patients and seeds asked for
     and for others around them.
     """
+    from medldr.evaluation.comparison.study_plan import plan as make_plan
     from medldr.reporting.writers.terminal import console
 
     if more and not pilot:
         raise InputError(f"{more[0]} is no option: put --pilot before the runs of a pilot study")
-    if (accuracy is not None and auc is not None) or not (accuracy or auc or pilot):
-        raise InputError("give either --accuracy or --auc, what you expect, or a --pilot")
-    known = None
-    if pilot:
-        from medldr.evaluation.comparison.pilot import read_pilot
-
-        metric: PlannedMetric | None = "auc" if auc else "accuracy" if accuracy else None
-        known = read_pilot([*pilot, *(more or ())], metric)
-    given = (accuracy, auc, prevalence, images, icc, seed_sd, correlation)
-    stated = dict(zip(("--accuracy", "--auc", *DEFAULTS), given, strict=True))
-    study, sources = design(patients, seeds, stated, known)
+    planned = make_plan(
+        patients, accuracy, auc, prevalence=prevalence, seeds=seeds, images=images, icc=icc,
+        seed_sd=seed_sd, correlation=correlation, pilot=[*(pilot or ()), *(more or ())],
+    )  # fmt: skip
     out = console()
-    out.print(table(study))
-    for line in (*sentences(study), *assumptions(study, sources)):
+    out.print(table(planned))
+    for line in (*sentences(planned.study), *assumptions(planned.study, planned.sources)):
         out.print(line, highlight=False, markup=False)
 
 
-def design(
-    patients: int, seeds: int, stated: Mapping[str, float | None], pilot: Pilot | None = None
-) -> tuple[Design, Mapping[str, str]]:
-    """The study that options and a pilot describe.
-
-    Args:
-        patients: Patients in the test set.
-        seeds: Networks trained per method.
-        stated: What the other options state, by their names; it wins over the pilot.
-        pilot: What a pilot study tells; None: either accuracy or AUC is stated.
-
-    Returns:
-        The study, and with a pilot where the number of each option comes from.
-
-    Raises:
-        InputError: If an option has a value that no study can have; names the option.
-    """
-    from medldr.evaluation.intervals.planning import Design
-
-    n, sources, found = dict[str, float](), dict[str, str](), pilot.numbers if pilot else {}
-    for name, number in stated.items():
-        known, source = found.get(name, (None, ""))
-        if number is not None:
-            n[name], sources[name] = number, "as given"
-        elif known is not None:
-            n[name], sources[name] = known, source
-        elif name in DEFAULTS:
-            n[name], sources[name] = DEFAULTS[name], f"by default: {source}"
-    if stated["--prevalence"] is not None and "--auc" not in n:
-        raise InputError("--prevalence is only for --auc: remove it, or give --auc")
-    for option, fine, wanted in (
-        ("--patients", patients >= FEWEST, f"at least {FEWEST}"),
-        ("--images", n["--images"] >= 1, "at least 1"),
-        ("--seeds", 1 <= seeds <= 1000, "from 1 to 1000"),
-        ("--icc", 0 <= n["--icc"] <= 1, "from 0 to 1"),
-        ("--accuracy", 1 < n.get("--accuracy", 50) < 100, "a percentage, for example 80"),
-        ("--auc", 0.5 <= n.get("--auc", 0.5) < 1, "at least 0.5 and below 1"),
-        ("--prevalence", 0 < n["--prevalence"] < 1, "above 0 and below 1"),
-        ("--seed-sd", 0 <= n["--seed-sd"] < 50, "from 0 to 50 percentage points"),
-        ("--correlation", 0 <= n["--correlation"] < 1, "at least 0 and below 1"),
-    ):
-        if not fine:
-            of_pilot = option in found and stated[option] is None
-            hint = f"; the pilot has {n[option]:.3g}, so give another" if of_pilot else ""
-            raise InputError(f"{option} should be {wanted}{hint}")
-    share, auc = n["--prevalence"], n.get("--auc")
-    study = Design(
-        patients, n["--images"], n["--icc"], seeds, "accuracy" if auc is None else "auc",
-        n["--accuracy"] / 100 if auc is None else auc, share, n["--seed-sd"] / 100,
-        n["--correlation"], pilot.within if pilot and stated["--correlation"] is None else None,
-    )  # fmt: skip
-    rarer = min(share, 1 - share) * replace(study, patients=patients // 2).effective
-    if auc is not None and rarer < 2:
-        raise InputError(
-            f"--prevalence {share:g} leaves half of --patients {patients} with fewer than 2 images "
-            "of the rarer class, too few for an AUC. Plan with more patients"
-        )
-    return study, sources if pilot else {}
-
-
-def table(study: Design) -> Table:
+def table(planned: StudyPlan) -> Table:
     """Precision for the patients and seeds asked for, which are bold, and for others around."""
     from rich import box
     from rich.table import Table
 
-    from medldr.evaluation.intervals.planning import precision
     from medldr.metrics import metric_facts
 
+    study = planned.study
     metric = metric_facts(study.metric)
     points = "in percentage points" if metric.percent else "in units of the AUC"
     printed = Table(
@@ -183,9 +110,8 @@ def table(study: Design) -> Table:
                 "difference detected with 80% power")  # fmt: skip
     for heading in headings:
         printed.add_column(heading, justify="right", max_width=18)
-    for patients in (study.patients // 2, study.patients, 2 * study.patients):
-        for seeds in sorted({*SEEDS, study.seeds}):
-            numbers = precision(replace(study, patients=patients, seeds=seeds))
+    for patients, of in groupby(planned.rows(), lambda row: row.patients):
+        for _, seeds, numbers in of:
             asked = (patients, seeds) == (study.patients, study.seeds)
             halves = ["–" if half is None else f"± {metric.show(half)}" for half in numbers[:2]]
             detected = "–" if numbers.detectable is None else metric.show(numbers.detectable)

@@ -9,8 +9,6 @@ import typer
 from rich.console import Console
 
 from medldr.commands.common_options import Device, Force, OutFolder, Run
-from medldr.errors import InputError
-from medldr.folders.files import write_text
 
 
 def validate(
@@ -45,24 +43,19 @@ def validate(
     were left out because the run was trained or selected on them.
     """
     from medldr.data.counting import counted
-    from medldr.prediction.answers import unreadable_text
     from medldr.prediction.validate import validate as score
-    from medldr.reporting import print_run, report_folder
+    from medldr.reporting import print_run
 
-    listed = out.resolve().with_name(f"{out.resolve().name}_unreadable.csv")
-    if listed.exists() and not force:
-        raise InputError(f"{listed} exists. Choose another --out, or add --force")
     done = score(
         run,
         table,
+        overrides or (),
         out,
         site=site,
-        overrides=overrides or (),
         device=device,
         force=force,
         keep_seen=keep_seen,
     )
-    report_folder(done.folder)
     print_run(done.folder)
     console = Console(highlight=False)
     if done.warned:
@@ -70,16 +63,13 @@ def validate(
             f"warnings for {done.warned:,} of {done.items:,} scans: they are unlike the training "
             "images in some way"
         )
-    if done.unreadable:
-        write_text(listed, unreadable_text(done.unreadable))
+    if done.listed is not None:
         console.print(
-            f"{counted(len(done.unreadable), 'scan', 'scans')} could not be read; {listed} names "
-            "them and stays here",
+            f"{counted(len(done.unreadable), 'scan', 'scans')} could not be read; {done.listed} "
+            "names them and stays here",
             soft_wrap=True,
             markup=False,
         )
-    else:
-        listed.unlink(missing_ok=True)
     for text in done.notes:
         console.print(text, soft_wrap=True, markup=False)
     raise typer.Exit(3 if done.unreadable or done.left_out else 0)

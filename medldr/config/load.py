@@ -10,6 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from medldr.config.changes import Changes, change_texts
 from medldr.config.layers import COMMAND_LINE, Layers, Merged
 from medldr.config.messages import explain
 from medldr.config.packaged import packaged_configs, packaged_names
@@ -20,7 +21,7 @@ from medldr.config.yaml import Document, KeyPath, plain
 from medldr.errors import InputError, did_you_mean
 
 
-def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> RunConfig:
+def load_config(source: str | Path | Mapping[str, Any], overrides: Changes = ()) -> RunConfig:
     """Load, merge and check the configuration of a run.
 
     Args:
@@ -28,7 +29,7 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
             with the content of such a file. A file that sets no label is labelled by its name and
             by the parts that overrides substitute for its sections.
         overrides: ``KEY=VALUE`` texts as on the command line, for example ``training.lr=0.01`` or
-            ``algorithm=latentdr_pool``; values are YAML.
+            ``algorithm=latentdr_pool``, whose values are YAML; or a dictionary of values by key.
 
     Returns:
         The configuration; `medldr.config.dump_config` gives it in a form that loads again.
@@ -38,12 +39,11 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Sequence[str]
             command line), what is allowed and the nearest known key.
 
     Example:
-        >>> config = load_config("retinamnist_erm", ["algorithm=latentdr_pool", "seed=3"])
+        >>> config = load_config("retinamnist_erm", {"algorithm": "latentdr_pool", "seed": 3})
         >>> config.label, config.algorithm.name, config.seed
         ('retinamnist_erm+latentdr_pool', 'latentdr', 3)
     """
-    if isinstance(overrides, str):
-        overrides = [overrides]
+    overrides = change_texts(overrides)
     layers, here, label = Layers(), Path.cwd(), None
     if isinstance(source, Mapping):
         layers.add_document(Document("the given mapping", dict(source)), here)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
+from rich.console import Console
+from rich.progress import track
 
 from medldr.config import EvaluationConfig
 from medldr.config.sections import section
@@ -29,6 +32,7 @@ from medldr.folders.evaluation_record import (
     read_evaluation_content,
 )
 from medldr.folders.files import RunFolder
+from medldr.folders.lifecycle import run_folders
 from medldr.folders.run_record import RunRecord, read_run_record
 
 
@@ -49,6 +53,49 @@ class Verdict:
     numbers: int = 0
     differs: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What was found of the runs of a folder.
+
+    Attributes:
+        runs: A verdict on each finished run.
+        unfinished: Names of the runs that have not finished, so were not verified.
+    """
+
+    runs: tuple[Verdict, ...]
+    unfinished: tuple[str, ...]
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything is not as its run left it."""
+        return any(verdict.differs for verdict in self.runs)
+
+
+def verify(folder: Path | str) -> Verified:
+    """Check that finished runs are as they were left; nothing is written.
+
+    Args:
+        folder: A run folder, a sweep folder, or a folder of run folders, also of such as were moved
+            aside.
+
+    Raises:
+        InputError: If it holds no finished run.
+    """
+    runs = run_folders(folder, aside=True)
+    progress = Console(stderr=True)
+    shown = track(runs, "verifying", console=progress, transient=True, disable=len(runs) < 2)
+    checked = [(files, verify_run(files)) for files in shown]
+    unfinished = [files for files, verdict in checked if verdict is None]
+    if len(unfinished) == len(checked):
+        states = "; ".join(f"{r.path.name} is {read_run_record(r).status}" for r in unfinished)
+        raise InputError(
+            f"{folder} holds no finished run{f': {states}' if states else ''}. Give a folder that "
+            "`medldr train` or `medldr sweep` wrote"
+        )
+    verdicts = tuple(verdict for _, verdict in checked if verdict is not None)
+    return Verified(verdicts, tuple(files.path.name for files in unfinished))
 
 
 def verify_run(files: RunFolder) -> Verdict | None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 from medldr.errors import InputError
 from medldr.folders import provenance
@@ -26,6 +26,9 @@ from medldr.folders.run_record import (
     read_run_record,
 )
 from medldr.folders.signals import handling
+
+ASIDE: Final = ".before-"
+"""Part of the name of a run that was moved aside for another one."""
 
 
 class Interrupted(BaseException):
@@ -180,11 +183,30 @@ def _remove_half_written(folder: RunFolder) -> None:
             path.unlink(missing_ok=True)
 
 
+def run_folders(folder: Path | str, *, aside: bool = False) -> list[RunFolder]:
+    """The run that a folder is, or the runs that lie in it, by name.
+
+    Args:
+        folder: A run folder, or a folder of run folders.
+        aside: Also those that were moved aside for another one.
+
+    Raises:
+        InputError: If the folder does not exist.
+    """
+    path = Path(folder).expanduser()
+    if not path.is_dir():
+        raise InputError(f"the folder {folder} does not exist")
+    if RunFolder(path).run.is_file():
+        return [RunFolder(path)]
+    below = (RunFolder(each) for each in sorted(path.iterdir()) if each.is_dir())
+    return [one for one in below if one.run.is_file() and (aside or ASIDE not in one.path.name)]
+
+
 def move_aside(folder: RunFolder) -> Path:
     """Rename a run folder that no process works in, which frees its name."""
     if is_owned(folder):
         raise OwnedError(f"{folder.path} is in use by another process; stop it before --restart")
-    name = f"{folder.path.name}.before-{time.strftime('%Y%m%d-%H%M%S')}"
+    name = f"{folder.path.name}{ASIDE}{time.strftime('%Y%m%d-%H%M%S')}"
     aside, numbers = folder.path.with_name(name), itertools.count(2)
     while aside.exists():
         aside = folder.path.with_name(f"{name}-{next(numbers)}")

@@ -7,15 +7,20 @@ import io
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import counted
 from medldr.errors import InputError
 from medldr.folders.files import storage_errors, write_text
 from medldr.types import Task
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 class Unreadable(NamedTuple):
@@ -30,7 +35,7 @@ class Unreadable(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Answers:
     """Probabilities of new items; as an array it is `prob`.
 
@@ -74,6 +79,45 @@ class Answers:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         """`prob`, for NumPy."""
         return np.array(self.prob, dtype=dtype, copy=True if copy is None else copy)
+
+    def __repr__(self) -> str:
+        bad = f", {len(self.unreadable)} unreadable" if self.unreadable else ""
+        return f"Answers({counted(len(self), 'item', 'items')}{bad})"
+
+    def _repr_html_(self) -> str:
+        """Their table, for a notebook."""
+        said = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        return f"<p>{self!r}</p>{self.to_frame().to_html(max_rows=60)}{said}"
+
+    def to_frame(self) -> DataFrame:
+        """The table that `medldr predict` writes, a row for each item that was answered."""
+        from pandas import DataFrame
+
+        return DataFrame(self.columns)
+
+    @property
+    def columns(self) -> dict[str, Sequence[Any]]:
+        """The columns of their table.
+
+        ``path``, ``predicted`` (the decision), one ``prob_<class>`` per class, one ``sd_<class>``
+        with several runs, ``warnings``; where groups were answered, ``group`` and ``images`` in
+        place of ``path``.
+        """
+        numbers = {"prob": self.prob} | ({} if self.spread is None else {"sd": self.spread})
+        return {
+            **(
+                {"group": self.names, "images": self.images}
+                if self.images
+                else {"path": self.names}
+            ),
+            "predicted": self.predicted,
+            **{
+                f"{what}_{name}": of[:, k].tolist()
+                for what, of in numbers.items()
+                for k, name in enumerate(self.class_names)
+            },
+            "warnings": ["; ".join(said) for said in self.warnings],
+        }
 
     @property
     def predicted(self) -> list[str]:
@@ -160,32 +204,18 @@ def check_free(out: Path, inputs: Iterable[str], *, force: bool) -> None:
 
 
 def write_answers(answers: Answers, out: Path) -> list[Path]:
-    """Write them, whole or not at all; a list of earlier unreadable items goes.
-
-    Columns: ``path``, ``predicted`` (the decision), one ``prob_<class>`` per class, one
-    ``sd_<class>`` with several runs, ``warnings``; where groups were answered, ``group`` and
-    ``images`` in place of ``path``.
+    """Write their table, whole or not at all; a list of earlier unreadable items goes.
 
     Returns:
         The files.
     """
-    header = [*(["group", "images"] if answers.images else ["path"]), "predicted"]
-    header += [f"prob_{name}" for name in answers.class_names]
-    if answers.spread is not None:
-        header += [f"sd_{name}" for name in answers.class_names]
-    rows = []
-    for row, (name, predicted) in enumerate(zip(answers.names, answers.predicted, strict=True)):
-        cells = [name, *map(str, answers.images[row : row + 1]), predicted]
-        cells += map(repr, answers.prob[row].tolist())
-        if answers.spread is not None:
-            cells += map(repr, answers.spread[row].tolist())
-        rows.append([*cells, "; ".join(answers.warnings[row])])
     other = unreadable_path(out)
     if answers.unreadable:
         write_text(other, unreadable_text(answers.unreadable))
     else:
         other.unlink(missing_ok=True)
-    write_text(out, _text([[*header, "warnings"], *rows]))
+    columns = answers.columns
+    write_text(out, _text([list(columns), *zip(*columns.values(), strict=True)]))
     return [out, *([other] if answers.unreadable else [])]
 
 

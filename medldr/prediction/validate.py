@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import load_config
+from medldr.config.changes import Changes, change_texts
 from medldr.data.checks.group_labels import stray_labels
 from medldr.data.listing.item_frame import Listing
 from medldr.data.reading.new_item import NewItem
@@ -26,13 +27,14 @@ from medldr.datasets import table as table_plugin
 from medldr.errors import InputError
 from medldr.evaluation import aggregate, recalibration
 from medldr.evaluation.predictions.table import read_predictions
-from medldr.folders.files import RunFolder, check_replaceable, whole_folder
+from medldr.folders.files import RunFolder, check_replaceable, whole_folder, write_text
 from medldr.folders.records import read_content
-from medldr.prediction.answers import Answers, Unreadable
+from medldr.prediction.answers import Answers, Unreadable, unreadable_text
 from medldr.prediction.items import Item
 from medldr.prediction.predict import load_runs, predict_items
 from medldr.prediction.trained import Trained
 from medldr.prediction.validation_folder import numbered, write_validation
+from medldr.reporting import write_report
 from medldr.types import Predictions
 
 COLUMNS: Final = ("path", "label", "domain", "group", "group_scope", "ordinal", "uncertain")
@@ -53,6 +55,7 @@ class Validated(NamedTuple):
         warned: How many items are unlike the training images in some way.
         left_out: How many images were left out, as the run has seen them in training.
         notes: What is to be said of images that the run has seen, a sentence each.
+        listed: The table of unusable items beside the folder, which stays; None without any.
     """
 
     folder: Path
@@ -61,15 +64,16 @@ class Validated(NamedTuple):
     warned: int
     left_out: int
     notes: tuple[str, ...]
+    listed: Path | None
 
 
 def validate(
     run: str | Path,
     table: str | Path,
-    out: str | Path,
+    overrides: Changes = (),
+    out: str | Path = "validation",
     *,
     site: str = "",
-    overrides: Sequence[str] = (),
     device: str | None = None,
     force: bool = False,
     keep_seen: bool = False,
@@ -82,24 +86,28 @@ def validate(
     Args:
         run: The run folder.
         table: The site's table, with columns as the run's own data had them, or as `overrides` say.
-        out: The folder to write.
+        overrides: ``data.KEY=VALUE`` texts, or values by key, such as ``data.label=grade``;
+            ``evaluation.aggregate`` and ``evaluation.group_label``, where groups are to be scored
+            otherwise than in the run.
+        out: The folder to write, with its page.
         site: What the site is called in reports; unset: the folder's name.
-        overrides: ``data.KEY=VALUE``, such as ``data.label=grade``; ``evaluation.aggregate`` and
-            ``evaluation.group_label``, where groups are to be scored otherwise than in the run.
         device: Device to use; unset: the run's own.
-        force: Replace an earlier folder of that name.
+        force: Replace an earlier folder of that name, and an earlier list of unusable items.
         keep_seen: Score images of training too, and mark the numbers.
 
     Raises:
         InputError: If the run is not finished, the table does not fit it, none of its scans can be
-            read, all of them were seen in training, groups cannot be scored as asked, or `out` has
-            something in it.
+            read, all of them were seen in training, groups cannot be scored as asked, or `out` or
+            the list beside it is there already.
     """
     folder = Path(out).resolve()
+    listed = folder.with_name(f"{folder.name}_unreadable.csv")
+    if listed.exists() and not force:
+        raise InputError(f"{listed} exists. Choose another --out, or add --force")
     check_replaceable(folder, "results of a validation", _is_validation, force=force)
     (trained,) = load_runs(run, device)
     files = RunFolder(run)
-    config = _site_config(trained, Path(table), overrides)
+    config = _site_config(trained, Path(table), change_texts(overrides))
     listing = table_plugin.list_items(config.data)
     scoring, own = config.evaluation, _own_validation(files, trained)
     held = [(listing.labels, listing.groups), *((of.label, of.group) for of in own.values())]
@@ -146,9 +154,16 @@ def validate(
         write_validation(
             RunFolder(made), trained, files, tables, name, digest.hexdigest(), notes, marks
         )
+    if unreadable:
+        write_text(listed, unreadable_text(unreadable))
+    else:
+        listed.unlink(missing_ok=True)
+    write_report(folder)
     warned = sum(bool(answers.warnings[row]) for row in used.tolist())
     left_out = 0 if keep_seen else known
-    return Validated(folder, len(used), unreadable, warned, left_out, (*said, *not_compared))
+    told = (*said, *not_compared)
+    beside = listed if unreadable else None
+    return Validated(folder, len(used), unreadable, warned, left_out, told, beside)
 
 
 def _is_validation(folder: Path) -> bool:

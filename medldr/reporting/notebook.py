@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
+from medldr.evaluation.comparison.comparison import Comparison
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
+from medldr.reporting.reports import compared_files
 from medldr.reporting.results.headline import headline, headline_split
+from medldr.reporting.sections.comparison.parts import overview, titled
 from medldr.reporting.sections.run.result import results_table
 from medldr.reporting.table import interval
 from medldr.reporting.wording import card_metrics
@@ -37,3 +43,10 @@ def run_line(scored: EvaluationRecord) -> str:
 def run_html(scored: EvaluationRecord, title: str) -> str:
     """The numbers that a run prints on the terminal, as a table for a notebook."""
     return html_notebook(title, [results_table(scored, short=True)])
+
+
+def comparison_html(found: Comparison, folders: Sequence[str | Path]) -> str:
+    """The verdict and the table that a comparison prints, for a notebook."""
+    shown = overview(titled(found, compared_files(found, folders)), found.primary)
+    said = "" if shown.verdict is None else shown.verdict.text
+    return html_notebook(said, [table for _, table in shown.tables(["result"])])

@@ -17,7 +17,7 @@ from medldr.reporting.pages.comparison import comparison_page
 from medldr.reporting.pages.run import run_page
 from medldr.reporting.pages.sweep import SweepPage, plain, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
-from medldr.reporting.read.run import read_run
+from medldr.reporting.read.run import RunFiles, read_run
 from medldr.reporting.sections.comparison.parts import overview, titled
 from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
@@ -153,14 +153,21 @@ def compare_runs(
     from medldr.evaluation.comparison.compare import make_comparison
 
     found = make_comparison(folders, margin=margin, metric=metric)
-    used = {run for method in found.methods for run in method.runs}
-    read = (read_run(of) for of in map(_folder, folders) if of.path.resolve().name in used)
-    files = {run.name: run for run in read}
+    files = compared_files(found, folders)
     led = replace(found, primary=metric or found.primary)
     printed = overview(titled(led, files), led.primary)
     write_text(path, html_page(comparison_page(led, title, remark, files)))
     _print(printed, Path(path))
     return found
+
+
+def compared_files(
+    found: Comparison, folders: Sequence[RunFolder | Path | str]
+) -> dict[str, RunFiles]:
+    """What the folders of the runs of a comparison hold, by the names of the runs."""
+    used = {run for method in found.methods for run in method.runs}
+    read = (read_run(of) for of in map(_folder, folders) if of.path.resolve().name in used)
+    return {run.name: run for run in read}
 
 
 def _print(shown: Document, page: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rich.console import Console
 
+from medldr.config.changes import Changes
 from medldr.config.load import refusal
 from medldr.errors import InputError
 from medldr.folders.standing import standing_of
@@ -26,7 +27,7 @@ LAUNCHERS: Final = ("local", "slurm")
 
 def sweep(
     source: str | Path | Mapping[str, Any],
-    overrides: Sequence[str] = (),
+    overrides: Changes = (),
     out: Path | str | None = None,
     *,
     jobs: int | None = None,
@@ -39,8 +40,8 @@ def sweep(
 
     Args:
         source: A packaged name, a YAML file, or a mapping with its content.
-        overrides: ``KEY=VALUE`` texts; ``seeds=...`` and ``axes.KEY=...`` change the sweep, any
-            other key changes every run.
+        overrides: ``KEY=VALUE`` texts, or values by key; ``seeds`` and ``axes.KEY`` change the
+            sweep, any other key changes every run.
         out: Folder of the sweep; unset: ``runs/<its name>``.
         jobs: Maximum number of concurrent runs; unset: one per GPU, or one without any.
         launcher: ``local`` or ``slurm``.

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from medldr.config import RunConfig, dump_config
+from medldr.config.changes import Changes
 from medldr.errors import InputError
+from medldr.evaluation.score_table import results
 from medldr.folders.choices_record import Choices
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.run_record import read_run_record
@@ -25,6 +27,9 @@ from medldr.sweeps.progress import Outcome, SweepProgress
 from medldr.sweeps.scheduler import Scheduler, StopWatch, SweepStopped
 from medldr.sweeps.shared_folder import at_work, left_behind, note_plan, refuse_others
 from medldr.sweeps.show import count_runs, some_runs
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -84,6 +89,10 @@ class SweepResult:
 
         return html_notebook(repr(self), self.tables) if self.tables else None
 
+    def to_frame(self) -> DataFrame:
+        """Every number of its finished runs, a row each; see `medldr.results`."""
+        return results(self.folder)
+
     @property
     def complete(self) -> bool:
         """Whether nothing failed and nothing was left out."""
@@ -92,7 +101,7 @@ class SweepResult:
 
 def make_plan(
     source: str | Path | Mapping[str, Any],
-    overrides: Sequence[str] = (),
+    overrides: Changes = (),
     out: Path | str | None = None,
     only: str | None = None,
     *,
@@ -102,7 +111,7 @@ def make_plan(
 
     Args:
         source: A packaged name, a YAML file, or a mapping with its content.
-        overrides: ``KEY=VALUE`` texts.
+        overrides: ``KEY=VALUE`` texts, or values by key.
         out: Folder of the sweep; unset: ``runs/<name of the sweep>``.
         only: Start only the members that match this pattern.
         choose_again: Choose the settings that fresh seeds are trained with anew.

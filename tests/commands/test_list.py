@@ -3,8 +3,8 @@
 import pytest
 
 from medldr import plugins
-from medldr.commands.list import entries
 from medldr.config import PLUGIN_SECTIONS
+from medldr.config.catalogue import entries
 from medldr.config.packaged import packaged_names
 
 

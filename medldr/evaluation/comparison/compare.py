@@ -74,10 +74,10 @@ single run has the interval of its own evaluation and no p. `compare` returns pl
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation import class_mix, gap
@@ -111,12 +111,8 @@ from medldr.evaluation.primary import changed, primary_of
 from medldr.folders.files import RunFolder
 from medldr.metrics import BY_GROUP, metric_facts
 
+P = ParamSpec("P")
 SPLITS = ("id_test", "test")
-
-
-def compare(runs: Sequence[Path | str | RunFolder | Run], **how: Any) -> dict[str, Any]:
-    """`make_comparison` as plain values, as described for the module; it takes the same options."""
-    return plain_values(make_comparison(runs, **how))
 
 
 def make_comparison(
@@ -206,6 +202,17 @@ def make_comparison(
         primary=primary_of(run.evaluation for run in loaded),
     )
     return made if margin is None else _judged(made, metric or made.primary, margin)
+
+
+def _plainly(make: Callable[P, Comparison]) -> Callable[P, dict[str, Any]]:
+    def made(*args: P.args, **kwargs: P.kwargs) -> dict[str, Any]:
+        return plain_values(make(*args, **kwargs))
+
+    return made
+
+
+compare = _plainly(make_comparison)
+"""`make_comparison` as plain values, as described for the module; it takes the same options."""
 
 
 def _changed_primary(runs: Sequence[Run]) -> list[str]:

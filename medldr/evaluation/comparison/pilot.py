@@ -139,7 +139,7 @@ class Pilot(NamedTuple):
     within: float | None
 
 
-def read_pilot(folders: Sequence[Path], metric: PlannedMetric | None) -> Pilot:
+def read_pilot(folders: Sequence[str | Path], metric: PlannedMetric | None) -> Pilot:
     """What finished runs of one data set tell of a study that is planned.
 
     Args:
@@ -179,7 +179,7 @@ def _known(variance: Variance | str) -> Variance:
     return variance
 
 
-def _finished(folder: Path) -> Run:
+def _finished(folder: str | Path) -> Run:
     run = load_run(folder)
     if isinstance(run, str):
         raise InputError(f"{folder} has no result ({run}). Leave it out, or finish it")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -47,9 +47,20 @@ def probabilities(
     return out
 
 
-def predict(model: nn.Module, loader: Iterable[Batch], **about: Any) -> Predictions:
+def predict(
+    model: nn.Module,
+    loader: Iterable[Batch],
+    *,
+    spec: DataSpec,
+    table: ImageTable,
+    split: str,
+    parts: Mapping[str, NDArray[np.int64]] | None = None,
+    fabric: Fabric | None = None,
+) -> Predictions:
     """`predict_each` for one model; it takes the same options."""
-    return predict_each([model], loader, **about)[0]
+    return predict_each(
+        [model], loader, spec=spec, table=table, split=split, parts=parts, fabric=fabric
+    )[0]
 
 
 def predict_each(

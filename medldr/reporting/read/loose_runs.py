@@ -13,7 +13,7 @@ from medldr.config.sections import MODIFIED, dataset_name, held_out, section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
-from medldr.folders.lifecycle import read_current
+from medldr.folders.lifecycle import ASIDE, read_current
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import (
     FOLD,
@@ -25,10 +25,6 @@ from medldr.folders.sweep_record import (
     joined,
     without_fold,
 )
-
-ASIDE = ".before-"
-"""Part of the name of a run that was moved aside for another one."""
-
 
 Configs: TypeAlias = dict[tuple[str | None, str], Mapping[str, Any]]
 """Configurations by label and hash."""

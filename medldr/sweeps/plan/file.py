@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medldr.config import packaged_configs, packaged_names
+from medldr.config.changes import Changes, change_texts
 from medldr.config.layers import COMMAND_LINE, Layer, Merged
 from medldr.config.load import refusal
 from medldr.config.messages import value_at
@@ -102,14 +103,15 @@ class SweepFile:
     fresh_seeds: tuple[int, ...] = ()
 
 
-def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] = ()) -> SweepFile:
+def load_sweep(source: str | Path | Mapping[str, Any], overrides: Changes = ()) -> SweepFile:
     """Read and check a sweep file; its runs are checked by `medldr.sweeps.plan.expand.expand`.
 
     Args:
         source: A packaged name (``medmnist_table``), a YAML file, or a mapping with the content of
             such a file.
-        overrides: ``KEY=VALUE`` texts as on the command line; values are YAML. ``seeds=3`` means
-            the single seed 3. If the values of an axis have names, these names select among them.
+        overrides: ``KEY=VALUE`` texts as on the command line, whose values are YAML; or a
+            dictionary of values by key. ``seeds=3`` means the single seed 3. If the values of an
+            axis have names, these names select among them.
 
     Raises:
         InputError: Naming every problem at once, with file and line.
@@ -124,7 +126,7 @@ def load_sweep(source: str | Path | Mapping[str, Any], overrides: Sequence[str] 
         >>> sweep.seeds, sweep.table.rows, sweep.run_overrides
         ((0, 1), ('algorithm', 'training.lr'), ('training.epochs=3',))
     """
-    texts = [overrides] if isinstance(overrides, str) else list(overrides)
+    texts = change_texts(overrides)
     if isinstance(source, Mapping):
         document, folder, name = Document("the given mapping", dict(source)), Path.cwd(), "sweep"
     else:

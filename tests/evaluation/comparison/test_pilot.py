@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from medldr.commands.plan import DEFAULTS, design
 from medldr.errors import InputError
 from medldr.evaluation import compare, predictions_of
 from medldr.evaluation.comparison.pilot import components, intraclass, read_pilot
+from medldr.evaluation.comparison.study_plan import DEFAULTS, design
 from medldr.evaluation.intervals.inference import Scores, of_difference
 from medldr.evaluation.intervals.planning import SAME_METHOD
 from medldr.evaluation.intervals.planning import of_difference as planned_difference

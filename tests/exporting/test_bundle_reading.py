@@ -10,8 +10,8 @@ import torch
 from medldr.data.files.image import make_image
 from medldr.data.files.rgb import OwnRules, decode, decode_own
 from medldr.data.files.scan import Source
-from medldr.export.bundle import inference
-from medldr.export.bundle_reading import reading_steps
+from medldr.exporting.bundle import inference
+from medldr.exporting.bundle_reading import reading_steps
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from medldr.errors import InputError
-from medldr.export.agreement import Answers, Difference, check
-from medldr.export.exportable import INPUT, Exportable, FreeBatch
+from medldr.exporting.agreement import Answers, Difference, check
+from medldr.exporting.exportable import INPUT, Exportable, FreeBatch
 from medldr.folders.files import storage_errors
 from medldr.folders.preprocessing_record import Stored
 

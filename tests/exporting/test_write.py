@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.export import Card, export, write
+from medldr.exporting import Card, export, write
 from medldr.folders.files import checksum
 from medldr.folders.preprocessing_record import read_preprocessing
 
@@ -93,7 +93,7 @@ def test_what_fails_half_way_leaves_nothing(tmp_path, tiny, record_of, monkeypat
 
 
 def test_a_bundle_holds_its_card_twice_and_its_limits(tmp_path, tiny, record_of, monkeypatch):
-    from medldr.export import bundle
+    from medldr.exporting import bundle
 
     monkeypatch.setattr(bundle, "write_torch", lambda module, stored, path, real: None)
     done = export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "bundle", card=CARD)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from medldr.errors import InputError
 from medldr.evaluation.predictions.log_odds import log_odds
-from medldr.export.exportable import Exportable
+from medldr.exporting.exportable import Exportable
 from medldr.folders.preprocessing_record import Stored
 
 TOLERANCE = 1e-4

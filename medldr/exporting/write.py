@@ -7,13 +7,13 @@ from pathlib import Path
 
 from torch import Tensor
 
-from medldr.export.agreement import Difference
-from medldr.export.bundle import write_bundle
-from medldr.export.bundle_reading import reading_steps
-from medldr.export.card import Card, Kind, card_text, limits_of
-from medldr.export.exportable import make_exportable
-from medldr.export.onnx_file import require_onnx, write_onnx
-from medldr.export.torch_program import write_torch
+from medldr.exporting.agreement import Difference
+from medldr.exporting.bundle import write_bundle
+from medldr.exporting.bundle_reading import reading_steps
+from medldr.exporting.card import Card, Kind, card_text, limits_of
+from medldr.exporting.exportable import make_exportable
+from medldr.exporting.onnx_file import require_onnx, write_onnx
+from medldr.exporting.torch_program import write_torch
 from medldr.folders.files import check_replaceable, whole_folder, write_text
 from medldr.folders.preprocessing_record import Preprocessing, write_preprocessing
 from medldr.models.base import FeatureModel
@@ -31,12 +31,14 @@ class Exported:
         files: All its files, relative to it, sorted.
         difference: Largest differences between what was written and the network.
         limits: What whoever uses it must keep in mind, as its card says.
+        checked_on: The images that `difference` is of, in words.
     """
 
     folder: Path
     files: tuple[str, ...]
     difference: Difference
     limits: tuple[str, ...]
+    checked_on: str = "random images"
 
 
 def export(

@@ -10,9 +10,9 @@ from torch import nn
 
 import medldr
 from medldr.errors import InputError, MissingExtraError
-from medldr.export import onnx_file
-from medldr.export.exportable import make_exportable
-from medldr.export.onnx_file import require_onnx, write_onnx
+from medldr.exporting import onnx_file
+from medldr.exporting.exportable import make_exportable
+from medldr.exporting.onnx_file import require_onnx, write_onnx
 from medldr.models import densenet121
 
 VOLUME = (12, 12, 12)

@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.config.yaml import plain, read_yaml
-from medldr.export.card import Card, card_text, limits_of
+from medldr.exporting.card import Card, card_text, limits_of
 from medldr.folders.preprocessing_record import Training
 
 CARD = Card(

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from torch import Tensor
 
-from medldr.export.agreement import Difference
-from medldr.export.bundle_reading import Steps
-from medldr.export.card import Card
-from medldr.export.exportable import Exportable
-from medldr.export.torch_program import write_torch
+from medldr.exporting.agreement import Difference
+from medldr.exporting.bundle_reading import Steps
+from medldr.exporting.card import Card
+from medldr.exporting.exportable import Exportable
+from medldr.exporting.torch_program import write_torch
 from medldr.folders.files import write_json, write_text
 from medldr.folders.preprocessing_record import Preprocessing
 

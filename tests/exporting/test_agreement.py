@@ -4,8 +4,8 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.export.agreement import check, difference
-from medldr.export.exportable import make_exportable
+from medldr.exporting.agreement import check, difference
+from medldr.exporting.exportable import make_exportable
 
 
 def test_large_logits_are_compared_relative_to_their_size():

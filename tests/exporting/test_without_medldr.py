@@ -10,7 +10,7 @@ import torch
 from medldr.data.files.image import make_image
 from medldr.data.files.rules import Rules
 from medldr.data.files.scan import Source
-from medldr.export import Card, export
+from medldr.exporting import Card, export
 from medldr.transforms import ImageShape, build_pipeline, medmnist, scan
 
 pytestmark = pytest.mark.slow

@@ -17,9 +17,9 @@ from torch import Tensor
 
 from medldr import offline
 from medldr.errors import InputError, MissingExtraError
-from medldr.export.agreement import Answers, Difference, check
-from medldr.export.exportable import INPUT, OUTPUTS, Exportable
-from medldr.export.torch_program import trace
+from medldr.exporting.agreement import Answers, Difference, check
+from medldr.exporting.exportable import INPUT, OUTPUTS, Exportable
+from medldr.exporting.torch_program import trace
 from medldr.folders.files import storage_errors
 from medldr.folders.preprocessing_record import Preprocessing
 

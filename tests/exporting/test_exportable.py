@@ -5,7 +5,7 @@ import torch
 from torch.nn.functional import interpolate
 
 from medldr.errors import InputError
-from medldr.export.exportable import FreeBatch, make_exportable, weights
+from medldr.exporting.exportable import FreeBatch, make_exportable, weights
 from medldr.transforms import ImageShape, build_pipeline, medmnist, natural, scan
 from medldr.transforms._resize import resized
 

@@ -6,9 +6,9 @@ import pytest
 
 from medldr.data.files.config import CropConfig
 from medldr.errors import InputError
-from medldr.export.bundle import inference, metadata
-from medldr.export.bundle_reading import reading_steps
-from medldr.export.card import Card
+from medldr.exporting.bundle import inference, metadata
+from medldr.exporting.bundle_reading import reading_steps
+from medldr.exporting.card import Card
 from medldr.folders.preprocessing_record import Training
 
 TENSOR = {"type", "format", "num_channels", "spatial_shape", "dtype", "value_range"}

@@ -9,9 +9,9 @@ from torch import nn
 
 import medldr
 from medldr.errors import InputError
-from medldr.export import torch_program
-from medldr.export.exportable import make_exportable
-from medldr.export.torch_program import write_torch
+from medldr.exporting import torch_program
+from medldr.exporting.exportable import make_exportable
+from medldr.exporting.torch_program import write_torch
 
 
 class Sorts(nn.Module):

@@ -1,0 +1,121 @@
+"""A trained run as files that others can run: its network, its card, and images to check it on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from medldr.config.method import method_title, model_title
+from medldr.data import build_data
+from medldr.data.files.scan import ScanError
+from medldr.errors import InputError, did_you_mean
+from medldr.exporting import Card, Exported, Kind
+from medldr.exporting import export as write
+from medldr.folders.files import RunFolder, checksum
+from medldr.prediction.items import find_items
+from medldr.prediction.predict import load_runs
+from medldr.prediction.trained import Trained
+from medldr.reporting.read.run import read_run
+from medldr.reporting.sections.run.tables import split_table
+from medldr.reporting.writers.markdown import markdown_table
+from medldr.run import load_model
+
+CHECKED: Final = 8
+"""Real images that an export is checked on."""
+
+
+def export(
+    run: str | Path,
+    format: Kind,  # noqa: A002  # as the option is called
+    out: str | Path | None = None,
+    *,
+    check: Sequence[str | Path] = (),
+    force: bool = False,
+) -> Exported:
+    """Write a trained network as ONNX, torch.export or MONAI bundle, with its model card.
+
+    What is written is compared with the network on random and on real images before it gets its
+    name. Preprocessing, class names, calibration and threshold travel with it.
+
+    Args:
+        run: The run folder.
+        format: ``onnx``, ``torch`` (torch.export) or ``bundle`` (MONAI).
+        out: The folder to write; unset: beside the run, ``RUN-FORMAT``.
+        check: Scans, or folders of them, to check the export on; empty: some that the run was
+            tested on, if they are where they were.
+        force: Replace an earlier export in `out`.
+
+    Raises:
+        InputError: If the format is unknown, the run is not finished, a scan of `check` cannot be
+            read, the network cannot be exported or answers otherwise once it is, or `out` holds
+            anything else.
+    """
+    kinds = get_args(Kind)
+    if format not in kinds:
+        raise InputError(
+            f"--format: {format!r} is unknown.{did_you_mean(format, kinds)} "
+            f"Known: {', '.join(kinds)}"
+        )
+    (trained,) = load_runs(run, "cpu")
+    place = Path(run).resolve()
+    real, origin = _real(trained, check)
+    made = write(
+        load_model(run),  # as it was saved: kernels laid out for speed are saved with a warning
+        trained.record,
+        out or place.with_name(f"{place.name}-{format}"),
+        format,
+        card=_card(trained),
+        real=real,
+        force=force,
+    )
+    return replace(made, checked_on=f"random images and {origin}")
+
+
+def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None, str]:
+    """Stored images to check with, and what they are."""
+    if paths:
+        scans = []
+        for item in find_items(paths, len(trained.shape) - 1)[:CHECKED]:
+            if item.source is None:
+                raise InputError(f"--check: {item.name}: {item.reason}")
+            try:
+                scans.append(trained.reader.read(item.source).image)
+            except ScanError as error:
+                raise InputError(f"--check: {item.name}: {error}") from error
+        return torch.from_numpy(np.stack(scans)), f"{len(scans)} of --check"
+    try:
+        data = build_data(trained.config)
+    except InputError:
+        return None, "no real ones, because the run's data is not where it was (see --check)"
+    split = next(
+        name for name in ("test", "id_test", "val", "train") if len(data.rows.get(name, ()))
+    )
+    rows = data.rows[split][:CHECKED]
+    images = np.stack([np.asarray(data.table.images[int(row)]) for row in rows])
+    return torch.from_numpy(images), f"{len(rows)} of the split {split}"
+
+
+def _card(trained: Trained) -> Card:
+    files = RunFolder(trained.folder)
+    read = read_run(files)
+    config = trained.config.model_dump(mode="json")
+    spec = None if read.record is None else read.record.spec
+    results = "" if read.evaluation is None else markdown_table(split_table(read.evaluation))
+    counts = {} if spec is None else dict(zip(spec.class_names, spec.class_counts, strict=False))
+    return Card(
+        label=trained.config.label,
+        weights_sha256=checksum(files.model),
+        network=model_title(trained.config.model.name),
+        method=method_title(config),
+        class_counts=counts,
+        train_domains=() if spec is None else spec.train_domains,
+        results=results,
+        data_card=(read.record.data.card or {}) if read.record is not None else {},
+        notes=read.notes,
+    )
