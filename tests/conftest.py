@@ -34,11 +34,13 @@ def _one_thread():
 def _ctrl_c():
     """Ctrl-C does what it does at a terminal, also under cron, nohup and in background jobs.
 
-    Those start programs with SIGINT ignored, which Python and its child processes then keep.
+    Those start programs with SIGINT or SIGHUP ignored, which Python and its child processes keep.
     """
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(autouse=True, scope="session")

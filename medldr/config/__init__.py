@@ -8,8 +8,9 @@ and starts sooner without pydantic's models of every section.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medldr.lazy import lazily
 
 if TYPE_CHECKING:
     from medldr.config.editor_schema import json_schema
@@ -31,29 +32,14 @@ if TYPE_CHECKING:
         Section,
     )
 
-_MODULE_OF = {
-    name: module
-    for module, names in {
+__getattr__ = lazily(
+    __name__,
+    {
         "editor_schema": "json_schema",
         "identity": "dump_config identify run_hash run_name",
         "load": "find_config load_config load_part",
         "packaged": "packaged_configs packaged_names",
         "schema": "CONFIG_VERSION EvaluationConfig MachineConfig RunConfig TrainingConfig",
         "section": "PLUGIN_SECTIONS AlgorithmSection LossSection PluginSection Section",
-    }.items()
-    for name in names.split()
-}
-
-__all__ = [*_MODULE_OF]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'medldr.config' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"medldr.config.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    },
+)

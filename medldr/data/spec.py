@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
@@ -79,6 +78,8 @@ def names_in(column: NDArray[np.str_]) -> tuple[str, ...]:
 
 def columns(table: ImageTable, spec: DataSpec) -> Columns:
     """Labels, and numbers in place of names: -1 for a domain not trained on, and for no group."""
+    import torch  # only a run needs it, not a table
+
     return Columns(
         label=torch.from_numpy(table.labels),
         domain=torch.from_numpy(_numbers(table.domains, spec.train_domains)),

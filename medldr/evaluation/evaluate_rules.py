@@ -15,8 +15,8 @@ from medldr.config.training_options import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import aggregate, recalibration
-from medldr.evaluation.evaluate import check, evaluate
 from medldr.evaluation.explain.mistakes import picture_mistakes
+from medldr.evaluation.from_predictions import check, evaluate
 from medldr.evaluation.inputs.describe_inputs import describe_inputs
 from medldr.evaluation.latents.collect import collect_latents
 from medldr.evaluation.latents.operators import find_operators, with_operators

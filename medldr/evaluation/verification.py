@@ -21,8 +21,8 @@ from medldr.config.sections import section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences, domains_seen, equal, leaves
-from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.frequency import shots_of
+from medldr.evaluation.from_predictions import evaluate
 from medldr.evaluation.predictions.table import by_split, read_predictions
 from medldr.folders import provenance
 from medldr.folders.checksums import MISSING, changes, is_stopped, result_files

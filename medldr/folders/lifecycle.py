@@ -25,7 +25,7 @@ from medldr.folders.run_record import (
     add_to_run_record,
     read_run_record,
 )
-from medldr.folders.signals import handling
+from medldr.folders.signals import SIGNALS, handling
 
 ASIDE: Final = ".before-"
 """Part of the name of a run that was moved aside for another one."""
@@ -36,7 +36,9 @@ class Interrupted(BaseException):
 
     def __init__(self, signum: int, resumable: bool) -> None:
         cure = "resume" if resumable else "start over (no state had been saved yet)"
-        super().__init__(f"stopped by signal {signum}. Run the same command to {cure}")
+        super().__init__(
+            f"stopped by {signal.Signals(signum).name}. Run the same command to {cure}"
+        )
         self.signum = signum
         self.resumable = resumable
 
@@ -147,7 +149,7 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
             add_to_run_record(folder, status=ending, error=error, times=ended, **facts)
 
         try:
-            with _ending_on_sigterm(folder):
+            with _ending_on_signals(folder):
                 yield OpenRun(folder, resumed)
         except BaseException as error:
             # What ended the run matters more than a failure to write its status (full disk).
@@ -162,8 +164,8 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
 
 
 @contextlib.contextmanager
-def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
-    """Make SIGTERM raise `Interrupted` wherever nothing else handles it, as SIGINT does.
+def _ending_on_signals(folder: RunFolder) -> Iterator[None]:
+    """Make SIGTERM and its like raise `Interrupted` wherever nothing else handles them.
 
     The training loop handles it and stops between two steps; this covers the data, the evaluation
     and a second signal that does not wait.
@@ -172,7 +174,7 @@ def _ending_on_sigterm(folder: RunFolder) -> Iterator[None]:
     def stop(signum: int, frame: FrameType | None) -> None:
         raise Interrupted(signum, resumable=folder.has_state)
 
-    with handling([signal.SIGTERM], stop):
+    with handling([s for s in SIGNALS if s != signal.SIGINT], stop):
         yield
 
 

@@ -14,7 +14,7 @@ from medldr.config import RunConfig
 from medldr.config.identity import dump_config, run_hash
 from medldr.datasets import table as table_plugin
 from medldr.evaluation import recalibration
-from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.from_predictions import evaluate
 from medldr.evaluation.predictions.table import join, write_predictions
 from medldr.folders import provenance
 from medldr.folders.checksums import checksums_of

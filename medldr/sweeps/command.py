@@ -54,7 +54,7 @@ def sweep(
 
     Raises:
         InputError: If the file, a member, the folder or the launcher is invalid; nothing started.
-        SweepStopped: After SIGINT or SIGTERM; the same call resumes the sweep.
+        SweepStopped: After a signal that asks to end; the same call resumes the sweep.
     """
     check_launcher(launcher, jobs)
     plan = make_plan(source, overrides, out, only, choose_again=choose_again)

@@ -169,7 +169,7 @@ def run_plan(
 
     Raises:
         InputError: If its folder cannot be written, or another plan is at work there.
-        SweepStopped: After SIGINT or SIGTERM, with every run's state saved.
+        SweepStopped: After a signal that asks to end, with every run's state saved.
     """
     refuse_others(plan.folder, plan.record)
     shown = progress or SweepProgress(len(plan.chosen))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
@@ -13,16 +12,15 @@ from typing import Final
 
 from medldr.folders.owner import says_owned
 from medldr.folders.run_record import starts
-from medldr.folders.signals import handling
+from medldr.folders.signals import SIGNALS, handling
 from medldr.folders.standing import AT_WORK, Standing, standing_of
 from medldr.folders.sweep_record import Member, SweepFolder
 from medldr.sweeps.launchers.base import Handle, Job, Launcher
 from medldr.sweeps.progress import Outcome, SweepProgress
 from medldr.sweeps.run_logs import begin_log, last_line, write_ending
 from medldr.sweeps.shared_folder import forget_launch, note_launch
-from medldr.training.machine.signals import SIGNALS
 
-STOPPED_CODES: Final = (130, 143, -signal.SIGINT, -signal.SIGTERM)
+STOPPED_CODES: Final = (*(128 + s for s in SIGNALS), *(-s for s in SIGNALS))
 """Exit codes of a run that was asked to stop."""
 
 SAVING_S: Final = 30.0
@@ -68,7 +66,7 @@ class StopWatch:
 
     @contextlib.contextmanager
     def watching(self) -> Iterator[StopWatch]:
-        """Handle SIGINT and SIGTERM within the block; only the main thread can.
+        """Handle `SIGNALS` within the block; only the main thread can.
 
         Example:
             >>> with StopWatch().watching() as watch:

@@ -63,7 +63,7 @@ def fit(
         InputError: If the configuration does not fit, a checkpoint belongs to another run, or the
             disk is full.
         NonFiniteError: If a loss is not finite; the last good checkpoint is kept.
-        Interrupted: After SIGINT or SIGTERM, with the state saved.
+        Interrupted: After a signal that asks to end, with the state saved.
     """
     stages = config.training.stages
     _check_stages(config, data, model, algorithm, fabric)

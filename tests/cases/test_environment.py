@@ -135,9 +135,10 @@ def test_a_run_killed_right_after_writing_a_file_goes_on(file, start, write, out
     ("number", "said"),
     [
         (signal.SIGINT, "stopped"),
-        (signal.SIGTERM, "stopped by signal 15. Run the same command to resume"),
+        (signal.SIGTERM, "stopped by SIGTERM. Run the same command to resume"),
+        (signal.SIGUSR1, "stopped by SIGUSR1. Run the same command to resume"),
     ],
-    ids=["SIGINT", "SIGTERM"],
+    ids=["SIGINT", "SIGTERM", "SIGUSR1"],
 )
 def test_a_signal_after_the_training_ends_the_run_as_one_within(
     number, said, train, the_run, monkeypatch

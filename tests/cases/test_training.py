@@ -258,7 +258,7 @@ def test_a_signal_ends_the_run_with_one_line_and_a_state_to_go_on_from(
     ended = train(**keys)
     assert ended.code == 128 + number
     said = [line for line in ended.err.splitlines() if not line.startswith("epoch ")]
-    assert said == [f"stopped by signal {int(number)}. Run the same command to resume"]
+    assert said == [f"stopped by {number.name}. Run the same command to resume"]
     assert json.loads(the_run().run.read_text())["status"] == "interrupted"
     assert [row["epoch"] for row in history(the_run())] == [1][: at // 4]
     assert multiprocessing.active_children() == []

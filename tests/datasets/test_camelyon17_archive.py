@@ -180,6 +180,20 @@ def test_an_archive_that_would_write_elsewhere_or_holds_a_link_is_refused(
     assert not (root / "camelyon17_v1.0").exists()
 
 
+@pytest.mark.parametrize("names", [(), ("data_filter", "FilterError")], ids=["new", "old"])
+def test_an_archive_is_read_by_every_python(names, archive, monkeypatch, tmp_path):
+    """Older patch releases of Python 3.10 and 3.11 have no `filter` to unpack with."""
+    if names:
+        given = tarfile.TarFile.extractall
+        monkeypatch.setattr(
+            tarfile.TarFile, "extractall", lambda tar, path, members: given(tar, path, members)
+        )
+    for name in names:
+        monkeypatch.delattr(tarfile, name)
+    place._extract(archive, tmp_path / "unpacked")
+    assert (tmp_path / "unpacked" / "metadata.csv").is_file()
+
+
 def test_an_http_error_is_one_message_with_address_and_places(server, root):
     server.status = 404
     with pytest.raises(InputError) as told:

@@ -45,8 +45,14 @@ def undisturbed(small, tmp_path_factory):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)],
-    ids=["SIGKILL", "SIGTERM", "SIGINT"],
+    [
+        (signal.SIGKILL, -9),
+        (signal.SIGTERM, 143),
+        (signal.SIGINT, 130),
+        (signal.SIGHUP, 129),
+        (signal.SIGUSR1, 138),
+    ],
+    ids=["SIGKILL", "SIGTERM", "SIGINT", "SIGHUP", "SIGUSR1"],
 )
 def test_a_run_stopped_in_epoch_3_ends_as_one_left_alone(
     number, code, undisturbed, small, tmp_path, medldr
@@ -58,6 +64,7 @@ def test_a_run_stopped_in_epoch_3_ends_as_one_left_alone(
     said, _ = process.communicate(timeout=120)
     assert process.returncode == code, said
     assert "Traceback" not in said
+    assert code < 0 or f"stopped by {number.name}. Run the same command to resume" in said
     (folder,) = tmp_path.iterdir()
     rows = (folder / "metrics.jsonl").read_text().splitlines()
     assert len(rows) < 4

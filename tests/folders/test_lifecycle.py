@@ -43,7 +43,7 @@ def test_a_run_that_ends_well_is_done(config, tmp_path):
     ("error", "status", "words"),
     [
         (InputError("no class 'rare'"), "failed", "InputError: no class 'rare'"),
-        (lifecycle.Interrupted(signal.SIGTERM, True), "interrupted", "stopped by signal"),
+        (lifecycle.Interrupted(signal.SIGTERM, True), "interrupted", "stopped by SIGTERM"),
         (KeyboardInterrupt(), "interrupted", "interrupted from the keyboard"),
     ],
 )

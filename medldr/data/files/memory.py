@@ -21,12 +21,11 @@ import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 from rich.console import Console
 
@@ -34,6 +33,7 @@ from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Look
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
+from medldr.folders.alone import alone
 from medldr.folders.files import StorageError, read_json, write_text
 
 _FORMAT: Final = 2
@@ -128,7 +128,7 @@ def prove(
 
     memory, rows = recall()
     if rows:
-        with alone(place, "checking the same files"):
+        with _alone(place):
             memory, rows = recall()  # another process may have examined them meanwhile
             content = functools.lru_cache(maxsize=64)(content_of) if parts else content_of
 
@@ -347,31 +347,11 @@ def cache_folder(part: str) -> Path | None:
     return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
-@contextlib.contextmanager
-def alone(place: Path | None, what: str) -> Iterator[None]:
-    """Hold the lock of a file of the cache: the runs of a sweep start together.
-
-    Where there are no locks, work is done twice.
-
-    Args:
-        place: The file; its lock lies beside it. None: nothing is kept, so nothing is held.
-        what: What another process is doing that holds it, for those who wait.
-    """
-    lock = None if place is None else FileLock(place.with_suffix(".lock"))
-    if lock is not None:
-        try:
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                _say(f"another process is {what}; waiting for it")
-                lock.acquire()
-        except (OSError, NotImplementedError):
-            lock = None
-    try:
-        yield
-    finally:
-        if lock is not None:
-            lock.release()
+def _alone(place: Path | None) -> contextlib.AbstractContextManager[None]:
+    """Keep the other runs of a sweep, which start together, from reading the same files."""
+    if place is None:
+        return contextlib.nullcontext()
+    return alone(place, "checking the same files", needed=False)
 
 
 def _place(folder: Path, rules: str) -> Path | None:

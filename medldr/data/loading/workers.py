@@ -18,6 +18,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset
 
 from medldr.errors import InputError
+from medldr.folders.signals import SIGNALS
 
 Key = TypeVar("Key")
 Made = TypeVar("Made")
@@ -68,6 +69,13 @@ def _as_it_is(made: Any) -> Any:
     return made
 
 
+def _leave_signals_to_the_run(worker: int) -> None:
+    """Have a worker outlive what a closing terminal or SLURM sends to every process of a job."""
+    for number in SIGNALS:
+        if number.name in ("SIGHUP", "SIGUSR1"):
+            signal.signal(number, signal.SIG_IGN)
+
+
 def ahead(
     work: Callable[[Key], Made], keys: Sequence[Key], workers: int, *, pin: bool = False
 ) -> Iterator[Made]:
@@ -97,6 +105,7 @@ def ahead(
             batch_size=None,  # a key is a whole batch
             num_workers=count,
             collate_fn=_as_it_is,
+            worker_init_fn=_leave_signals_to_the_run,
             pin_memory=pin,
             # Otherwise starting would draw a number from torch's own generator.
             generator=torch.Generator().manual_seed(0),

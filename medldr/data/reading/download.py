@@ -5,6 +5,7 @@ Nothing else in medldr opens a connection, and this only where the configuration
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import os
 import shutil
@@ -12,7 +13,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from filelock import FileLock
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -24,6 +24,7 @@ from rich.progress import (
 )
 
 from medldr.errors import InputError
+from medldr.folders.alone import alone
 from medldr.folders.files import StorageError, checksum, storage_errors
 
 _BLOCK = 1 << 20
@@ -62,20 +63,17 @@ def fetch(
     if not url.startswith(("https://", "http://")):
         raise InputError(f"{url}: only http and https addresses can be downloaded")
     hand = by_hand or _by_hand(url, target, md5)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(target.with_name(f".{target.name}.lock"))
-        lock.acquire()
-    except OSError as error:
-        raise StorageError(
-            f"cannot write to {target.parent} ({error}). Set data.root to a folder that you can "
-            f"write to. {hand}"
-        ) from error
-    try:
+    with contextlib.ExitStack() as held:
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(alone(target, f"downloading {target.name}"))
+        except OSError as error:
+            raise StorageError(
+                f"cannot write to {target.parent} ({error}). Set data.root to a folder that you "
+                f"can write to. {hand}"
+            ) from error
         if not target.is_file():
             _fetch_locked(url, target, md5, hand, timeout)
-    finally:
-        lock.release()
     return target
 
 

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 
 from medldr.data.files.image import ScanImages
-from medldr.data.files.memory import alone, cache_folder
+from medldr.data.files.memory import cache_folder
 from medldr.data.image_table import Images
 from medldr.data.store.array import (
     IMAGES,
@@ -33,6 +33,7 @@ from medldr.data.store.array import (
 )
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
+from medldr.folders.alone import alone
 from medldr.folders.files import read_json, storage_errors, write_json
 from medldr.folders.provenance import cores
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import os
@@ -14,7 +13,6 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
-from filelock import FileLock, Timeout
 from rich.console import Console
 
 from medldr.data.checks.table_checks import check_table
@@ -46,6 +44,7 @@ from medldr.data.store.pack_files import (
 )
 from medldr.data.threads import progress
 from medldr.errors import InputError
+from medldr.folders.alone import alone
 from medldr.folders.files import StorageError, checksum, storage_errors
 from medldr.folders.provenance import now, versions
 
@@ -74,7 +73,7 @@ def make_pack(
         raise InputError(
             f"--out: {folder.name} is a name reserved for unfinished packs; choose another"
         )
-    with _one_at_a_time(folder, console):
+    with _one_at_a_time(folder):
         replaced = folder.exists()
         if replaced and _agrees(folder, table, section, console):
             return "there"
@@ -113,7 +112,7 @@ def verify(
     verify_source(pack, table.images, workers=workers, console=console)
     if not changed or not isinstance(table.images, LazyImages):
         return "same"
-    with _one_at_a_time(pack.folder, console), storage_errors(pack.folder):
+    with _one_at_a_time(pack.folder), storage_errors(pack.folder):
         if read_facts(pack.folder) != pack.facts:
             raise InputError(
                 f"{pack.folder} was packed again during the comparison. Run the same command again"
@@ -123,23 +122,13 @@ def verify(
 
 
 @contextlib.contextmanager
-def _one_at_a_time(folder: Path, console: Console) -> Iterator[None]:
-    """Keep others from writing to the same pack; the lock ends with its holder, killed or not."""
-    with storage_errors(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        place = folder.with_name(f".{folder.name}.lock")
-        lock = FileLock(place)
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            if not place.exists():  # nobody holds what cannot be made
-                raise PermissionError(errno.EACCES, "no file can be made", str(place)) from None
-            console.print(f"another process is packing {folder}; waiting for it", soft_wrap=True)
-            lock.acquire()
-    try:
+def _one_at_a_time(folder: Path) -> Iterator[None]:
+    """Keep others from writing to the same pack."""
+    with contextlib.ExitStack() as held:
+        with storage_errors(folder):
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            held.enter_context(alone(folder, f"packing {folder}"))
         yield
-    finally:
-        lock.release()
 
 
 def _agrees(folder: Path, table: ImageTable, section: DatasetConfig, console: Console) -> bool:

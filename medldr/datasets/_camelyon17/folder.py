@@ -9,10 +9,9 @@ import tarfile
 import tempfile
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Final
+from pathlib import Path, PurePosixPath
+from typing import Any, Final
 
-from filelock import FileLock
 from rich.console import Console
 
 from medldr.data.listing.folders import describe_folder
@@ -20,6 +19,7 @@ from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
 from medldr.datasets._camelyon17.wilds import published_archive
 from medldr.errors import InputError
+from medldr.folders.alone import alone
 from medldr.folders.files import StorageError, storage_errors
 
 NAME: Final = "camelyon17_v1.0"
@@ -107,7 +107,7 @@ def _obtain(root: Path) -> Path:
     )
     with storage_errors(root):
         root.mkdir(parents=True, exist_ok=True)
-    with FileLock(root / f".{NAME}.lock"):
+    with alone(folder, f"fetching {NAME}"):
         if folder.is_dir() and any(folder.iterdir()):  # another process was quicker
             return folder
         placed = archive.is_file()
@@ -124,7 +124,9 @@ def _extract(archive: Path, folder: Path) -> None:
     with _staging(folder) as staging, console.status(f"extracting {archive}"):
         try:
             with storage_errors(staging), tarfile.open(archive) as tar:
-                tar.extractall(staging, filter=_only_plain)
+                # Python before 3.10.12 and 3.11.4 has no filters of its own.
+                own: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+                tar.extractall(staging, map(_plain, tar), **own)
         except StorageError:
             raise
         except (tarfile.TarError, EOFError, zlib.error, OSError) as error:
@@ -144,10 +146,15 @@ def _extract(archive: Path, folder: Path) -> None:
         os.replace(inner, folder)
 
 
-def _only_plain(member: tarfile.TarInfo, path: str) -> tarfile.TarInfo | None:
-    if member.issym() or member.islnk():
-        raise tarfile.FilterError(f"it holds a link, {member.name}, and links are not followed")
-    return tarfile.data_filter(member, path)
+def _plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """A file or a folder below the one that is written; anything else is refused."""
+    if not (member.isfile() or member.isdir()):
+        raise tarfile.TarError(f"it holds {member.name}, a link or a device, which is not followed")
+    path = PurePosixPath(member.name.replace("\\", "/"))
+    if path.is_absolute() or ".." in path.parts or ":" in member.name:
+        raise tarfile.TarError(f"it holds {member.name}, which lies outside of it")
+    member.mode = 0o755 if member.isdir() else 0o644
+    return member
 
 
 @contextlib.contextmanager

@@ -105,8 +105,8 @@ from medldr.evaluation.comparison.runs import (
 )
 from medldr.evaluation.comparison.scoring import Settings, aggregates, of_groups
 from medldr.evaluation.comparison.split_comparison import SplitComparison
-from medldr.evaluation.evaluate import split_notes
 from medldr.evaluation.frequency import shots_notes
+from medldr.evaluation.from_predictions import split_notes
 from medldr.evaluation.primary import changed, primary_of
 from medldr.folders.files import RunFolder
 from medldr.metrics import BY_GROUP, metric_facts

@@ -27,7 +27,7 @@ from medldr.config import EvaluationConfig
 from medldr.data.checks.table_checks import each_part
 from medldr.data.image_table import ImageTable
 from medldr.data.spec import task_of
-from medldr.evaluation.evaluate import evaluate
+from medldr.evaluation.from_predictions import evaluate
 from medldr.evaluation.predictions.table import predictions_of
 from medldr.folders.scores import Number
 

@@ -27,8 +27,8 @@ from medldr.config.sections import held_out, section
 from medldr.errors import InputError
 from medldr.evaluation import Run
 from medldr.evaluation.comparison.runs import same_task
-from medldr.evaluation.evaluate import evaluate
 from medldr.evaluation.frequency import common_shots, shots_notes
+from medldr.evaluation.from_predictions import evaluate
 from medldr.evaluation.predictions.table import join
 from medldr.evaluation.split_scores import positive_class
 from medldr.folders.evaluation_record import EvaluationRecord

@@ -31,12 +31,11 @@ import sys
 import threading
 from collections.abc import Sequence
 from multiprocessing.connection import Connection, wait
-from typing import Any, Final
+from typing import Any
 
+from medldr.folders.signals import SIGNALS
 from medldr.sweeps.launchers.dies_with_parent import end_with
 from medldr.sweeps.launchers.forked import Close, Ended, Signal, Start, Started, Unfit
-
-_STOPPING: Final = {signal.SIGINT, signal.SIGTERM}
 
 
 class Server:
@@ -138,7 +137,7 @@ def main(descriptor: int, program: str, modules: Sequence[str]) -> None:
     server = Server(connection)
     # From here on the server outlives SIGTERM: it lives as long as its connection. A child accepts
     # signals again once it is ready.
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     gc.collect()
     gc.freeze()  # the collector would write to, and thereby copy, every page that children share
     parent = os.getpid()
@@ -177,7 +176,7 @@ def become(member: Start, program: str, parent: int) -> None:
         os.dup2(log, stream)
     os.close(log)
     end_with(parent)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPPING)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
     # Python and torch start afresh in the child; NumPy would give every child the same numbers.
     numpy: Any = sys.modules.get("numpy")
     if numpy is not None:

@@ -1,17 +1,15 @@
-"""Stopping on request: SIGINT and SIGTERM end a run at its next step, resumable."""
+"""Stopping on request: a signal ends a run at its next step, resumable."""
 
 from __future__ import annotations
 
-import signal
-import threading
+import contextlib
 from types import FrameType
-from typing import Any, Final
 
-SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+from medldr.folders.signals import SIGNALS, handling
 
 
 class SignalWatch:
-    """Within it, the first SIGINT or SIGTERM is only noted; the second has its usual effect.
+    """Within it, the first of `SIGNALS` is only noted; the second has its usual effect.
 
     Outside the main thread Python allows no handlers, and signals are not watched.
 
@@ -19,6 +17,7 @@ class SignalWatch:
         received: Number of the signal that came, or 0.
 
     Example:
+        >>> import signal
         >>> with SignalWatch() as watch:
         ...     signal.raise_signal(signal.SIGTERM)
         >>> watch.received == signal.SIGTERM
@@ -27,22 +26,15 @@ class SignalWatch:
 
     def __init__(self) -> None:
         self.received = 0
-        self._previous: dict[signal.Signals, Any] = {}
+        self._handled = contextlib.ExitStack()
 
     def _note(self, signum: int, frame: FrameType | None) -> None:
         self.received = signum
-        self._give_back()
-
-    def _give_back(self) -> None:
-        while self._previous:
-            number, handler = self._previous.popitem()
-            signal.signal(number, signal.SIG_DFL if handler is None else handler)
+        self._handled.close()
 
     def __enter__(self) -> SignalWatch:
-        if threading.current_thread() is threading.main_thread():
-            for number in SIGNALS:
-                self._previous[number] = signal.signal(number, self._note)
+        self._handled.enter_context(handling(SIGNALS, self._note))
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._give_back()
+        self._handled.close()

@@ -5,12 +5,10 @@ import threading
 import time
 import types
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 from filelock import FileLock, Timeout
-from rich.console import Console
 
 from medldr.data import load_table, store
 from medldr.data.store.array import Blocks
@@ -114,25 +112,21 @@ def test_an_empty_table_is_no_pack(make_table, section, make_pack):
         make_pack(replace(table, domains=table.domains[:0], **none), section)
 
 
-def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, make_pack):
+def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, make_pack, capsys):
     folder = tmp_path / "packs" / "pack"
     folder.parent.mkdir()
-    said = (tmp_path / "said.txt").open("w+")
-    results = []
-    other = threading.Thread(
-        target=lambda: results.append(make_pack(lazy, section, folder, console=Console(file=said)))
-    )
+    results, said = [], ""
+    other = threading.Thread(target=lambda: results.append(make_pack(lazy, section, folder)))
     with FileLock(folder.parent / ".pack.lock"):
         other.start()
         until = time.monotonic() + 20
-        while "waiting for it" not in Path(said.name).read_text():
+        while "waiting for it" not in said:
             assert time.monotonic() < until
-            said.flush()
+            said += capsys.readouterr().err
             time.sleep(0.01)
         assert results == []
         assert not folder.exists()
     other.join(20)
-    said.close()
     assert results == [(folder, "made")]
 
 

@@ -5,10 +5,26 @@ import threading
 
 import pytest
 
+from medldr.folders.signals import SIGNALS, handling
 from medldr.training.machine.signals import SignalWatch
 
 
-@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_a_run_ends_on_the_keyboard_a_scheduler_a_closed_terminal_and_sbatch_signal():
+    assert {s.name for s in SIGNALS} == {"SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1"}
+
+
+def test_a_hangup_that_nohup_ignores_stays_ignored():
+    previous = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with handling(SIGNALS, lambda number, frame: None):
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+            assert signal.getsignal(signal.SIGUSR1) != signal.SIG_DFL
+        assert signal.getsignal(signal.SIGUSR1) == signal.SIG_DFL
+    finally:
+        signal.signal(signal.SIGHUP, previous)
+
+
+@pytest.mark.parametrize("signum", SIGNALS)
 def test_the_first_signal_is_only_noted_and_the_second_acts(signum):
     seen = []
     previous = signal.signal(signum, lambda number, frame: seen.append(number))
