@@ -34,12 +34,12 @@ def analyze(
     from medldr.analysis.analyze import analyze as analyse
     from medldr.evaluation.representation.frame import Options
     from medldr.reporting.pages.analysis import on_terminal
+    from medldr.reporting.writers.terminal import LINES, print_document
     from medldr.reporting.writers.terminal import console as terminal_console
-    from medldr.reporting.writers.terminal import print_document
 
     console, progress = terminal_console(), Console(stderr=True, highlight=False)
     options = Options(seed=seed, neighbours=neighbours, items=items)
     with progress.status("reading") as status:
         written = analyse(folders, out, options, device=device, done=status.update)
-    print_document(on_terminal(written.document), console)
-    console.print(f"\npage: {written.page}", soft_wrap=True, markup=False)
+    print_document(on_terminal(written.document), console, lines=LINES - 1)
+    console.print(f"page: {written.page}", soft_wrap=True, markup=False)

@@ -289,7 +289,7 @@ def print_check(checked: DataCheck) -> None:
     """The verdict, the table of images and notes, in 25 lines; all of them without a page."""
     from medldr.reporting.document import Bullets, Section
     from medldr.reporting.pages.data_check import overview
-    from medldr.reporting.writers.terminal import print_document
+    from medldr.reporting.writers.terminal import LINES, print_document
 
     out, found, controls, page = console(), checked.inspection, checked.controls, checked.page
     used = [
@@ -304,7 +304,9 @@ def print_check(checked: DataCheck) -> None:
     shown = overview(found, controls) if page else overview(found, controls, most=None)
     further = Section("notes", "", "", [Bullets(lines)])
     print_document(
-        replace(shown, sections=[*shown.sections, further]), out, lines=None if page is None else 24
+        replace(shown, sections=[*shown.sections, further]),
+        out,
+        lines=None if page is None else LINES - 1,
     )
     if page is not None:
         out.print(f"page: {page}", soft_wrap=True, markup=False)

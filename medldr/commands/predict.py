@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from medldr.prediction.explainer import Explainer
     from medldr.reporting.pages.prediction import Decided
 
-LINES: Final = 25
 WIDEST: Final = 32
 
 
@@ -132,12 +131,12 @@ def _print(title: str, answers: Answers, out: Console, files: int) -> None:
     """Verdict, decisions and notes, in 25 lines with the paths that follow."""
     from medldr.reporting.document import Bullets, Section
     from medldr.reporting.pages.prediction import overview
-    from medldr.reporting.writers.terminal import print_document
+    from medldr.reporting.writers.terminal import LINES, print_document
 
     shown = overview(_decided(title, answers, WIDEST))
     notes = Section("notes", "", "", [Bullets([f"note: {note}" for note in answers.notes])])
     shown = replace(shown, sections=[*shown.sections, notes])
-    print_document(shown, out, lines=LINES - files)
+    print_document(shown, out, lines=LINES - files, rest="in the csv file")
 
 
 def _decided(title: str, answers: Answers, widest: int | None = None) -> Decided:

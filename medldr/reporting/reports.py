@@ -15,7 +15,7 @@ from medldr.reporting.document import Document
 from medldr.reporting.pages.checklist import checklist_page
 from medldr.reporting.pages.comparison import comparison_page
 from medldr.reporting.pages.run import run_page
-from medldr.reporting.pages.sweep import SweepPage, plain, sweep_page, terminal_page
+from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import RunFiles, read_run
 from medldr.reporting.sections.comparison.parts import overview, titled
@@ -26,7 +26,7 @@ from medldr.reporting.writers.csv import csv_text
 from medldr.reporting.writers.html import html_page
 from medldr.reporting.writers.latex import latex_document, latex_tables
 from medldr.reporting.writers.markdown import markdown_page
-from medldr.reporting.writers.terminal import console, print_document
+from medldr.reporting.writers.terminal import LINES, console, print_document
 
 logger = logging.getLogger("medldr.reporting")
 
@@ -89,12 +89,10 @@ def print_run(folder: RunFolder | Path | str, *, fresh: bool = True) -> None:
     Raises:
         InputError: If it is not a run folder, or one of its files cannot be read.
     """
-    files, out = _folder(folder), console()
-    if not fresh:
-        out.print("This run had already finished; nothing had to be done.")
-    print_document(run_overview(read_run(files)), out)
-    shown = f"page: {files.report}" if files.report.exists() else f"run: {files.path}"
-    out.print(shown, soft_wrap=True, markup=False)
+    files = _folder(folder)
+    said = "" if fresh else "This run had already finished; nothing had to be done."
+    place = ("page", files.report) if files.report.exists() else ("run", files.path)
+    _print(run_overview(read_run(files)), *place, said=said)
 
 
 def write_comparison(
@@ -157,7 +155,7 @@ def compare_runs(
     led = replace(found, primary=metric or found.primary)
     printed = overview(titled(led, files), led.primary)
     write_text(path, html_page(comparison_page(led, title, remark, files)))
-    _print(printed, Path(path))
+    _print(printed, "page", Path(path))
     return found
 
 
@@ -170,11 +168,12 @@ def compared_files(
     return {run.name: run for run in read}
 
 
-def _print(shown: Document, page: Path) -> None:
-    """Print what a page begins with, and where it is."""
+def _print(shown: Document, what: str, path: Path, *, said: str = "") -> None:
+    """Print what a page begins with, and where it is, in `LINES` lines."""
     out = console()
-    print_document(shown, out)
-    out.print(f"page: {page}", soft_wrap=True, highlight=False, markup=False)
+    print_document(shown, out, lines=LINES - 1 - bool(said))
+    for line in filter(None, (said, f"{what}: {path}")):
+        out.print(line, soft_wrap=True, markup=False)
 
 
 @dataclass(frozen=True)
@@ -230,9 +229,8 @@ def write_sweep_report(folder: SweepFolder | Path | str) -> SweepReport:
 
 
 def printed_tables(report: SweepReport) -> list[Table]:
-    """The grids of a sweep in few words: without intervals and footnotes."""
-    grids = report.sweep.document.tables(["result", "grids"])
-    return [plain(table) for _, table in grids]
+    """The grids of a sweep, as a notebook shows them."""
+    return [table for _, table in report.sweep.document.tables(["result", "grids"])]
 
 
 def print_sweep(report: SweepReport) -> None:
@@ -240,7 +238,7 @@ def print_sweep(report: SweepReport) -> None:
     given = SweepFolder(report.page.parent)
     # Without a sweep.json there is nothing that `medldr sweep status` could read.
     hint = f"{given.path}" if given.sweep.is_file() else ""
-    _print(terminal_page(report.sweep, hint, styled=console().is_terminal), report.page)
+    _print(terminal_page(report.sweep, hint, styled=console().is_terminal), "page", report.page)
 
 
 def _folder(folder: RunFolder | Path | str) -> RunFolder:

@@ -11,6 +11,8 @@ from medldr.metrics import Metric, metric_facts
 DASH = "–"
 CHANCE = "chance"
 """Style of the row of chance level, which is no method."""
+AVERAGE = "Average"
+"""Heading of the column of means over all others."""
 ANY = "Always the most frequent class"
 """Heading of chance level where columns differ in their class."""
 
@@ -137,6 +139,20 @@ class Table:
         """
         own = set(signs)
         return ",".join(sign for sign, _ in self.footnotes if sign in own)
+
+    def bare(self) -> Table:
+        """The numbers alone, without notes and footnotes.
+
+        Example:
+            >>> table = Table("t", ["a"], [Row("x", [], mark="a")], [("a", "few images")])
+            >>> table.bare() == Table("t", ["a"], [Row("x", [])])
+            True
+        """
+        rows = [
+            replace(row, mark="", cells=[replace(cell, mark="") for cell in row.cells])
+            for row in self.rows
+        ]
+        return replace(self, rows=rows, footnotes=[], notes=[])
 
     def number(self, key: str, estimate: Estimate | None, *, signed: bool = False) -> Cell:
         """A cell with an estimate; its reason becomes a footnote.

@@ -11,7 +11,7 @@ from scipy import stats
 
 from medldr.reporting.document import Bullets, Figures, Pairs, Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
-from medldr.reporting.writers.terminal import terminal_document
+from medldr.reporting.writers.terminal import LINES, print_document
 
 pytestmark = pytest.mark.slow  # writes the files of 150 runs
 
@@ -128,10 +128,13 @@ def test_a_word_of_direction_stands_beside_a_method_only_where_it_is_clear(pages
 @pytest.mark.parametrize("name", SWEEPS)
 def test_the_terminal_has_at_most_25_lines_of_80_letters(pages, name):
     out = Console(file=io.StringIO(), width=80, highlight=False)
-    out.print(terminal_document(terminal_page(pages[name], "runs/known", styled=False), 80))
+    print_document(terminal_page(pages[name], "runs/known", styled=False), out, lines=LINES - 1)
     lines = out.file.getvalue().splitlines()
-    assert len(lines) < 25  # and the path of the page
+    assert len(lines) < LINES  # and the path of the page
     assert max(map(len, lines)) <= 80
+    assert lines[0].startswith(pages[name].document.verdict.headline)
+    rows = [line.split("  ")[0] for line in lines]
+    assert {"ERM", "LatentDR (Pool)"} < set(rows)
 
 
 def test_the_first_screen_is_one_figure_and_one_table_and_the_rest_is_folded(pages):

@@ -113,7 +113,7 @@ def on_terminal(page: Document) -> Document:
     """The verdict of a page and its first table, as a command prints them."""
     first = page.section("geometry")
     tables = [] if first is None else [replace(table, notes=[]) for table in first.tables]
-    return replace(page, title="", sections=[Section("geometry", "", "", [*tables])])
+    return replace(page, title="", subtitle="", sections=[Section("geometry", "", "", [*tables])])
 
 
 def _lines(found: Analysis) -> dict[str, Lines]:

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from medldr.config.sections import dataset_name
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.assembly import Parts, assemble
-from medldr.reporting.document import Banner, Bullets, Document, Paragraph, Section
+from medldr.reporting.document import Banner, Bullets, Document, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
-from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published import held_out_published, sweep_published
@@ -27,9 +26,6 @@ from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_
 from medldr.reporting.sections.sweep.verdict import sweep_verdict
 from medldr.reporting.table import Table
 from medldr.reporting.wording import split_name
-
-MOST_COLUMNS = 6
-"""A terminal has no room for more."""
 
 
 @dataclass(frozen=True)
@@ -150,41 +146,23 @@ def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> 
         folder: Its folder, for a hint at what is said in few words; none if empty.
         styled: Whether bold and underlined text is seen, as in a terminal but not in a file.
     """
-    study, document = page.results.study, page.document
-    shown_grids = [_narrow(plain(table)) for _, table in document.tables(["result"])]
-    legend = _legend(shown_grids, page.results.columns, styled=styled)
-    problems = [f"{c.name} is left out: {c.said}" for c in page.results.columns if c.problem]
+    study, columns = page.results.study, page.results.columns
+    shown = Section("result", "", "")
+    for _, table in page.document.tables(["result"]):
+        caption = "; ".join([table.caption, *_legend(table, columns, styled=styled)])
+        shown.add(replace(table.bare(), caption=caption, intervals=False))
+    problems = [f"{c.name} is left out: {c.said}" for c in columns if c.problem]
     lines = [*problems, *study.notes, *missing_lines(study, folder)]
-    shown = Section("result", "", "", [*shown_grids])
-    sizes = [text for s in page.results.splits[:1] for text in size_note(page.results.columns, s)]
-    shown.add(Paragraph("; ".join(legend)), Paragraph(" ".join(sizes)), Bullets(lines, "warnings"))
-    return replace(document, title="", subtitle="", sections=[shown])
+    shown.add(Bullets(lines, "warnings"))
+    return replace(page.document, title="", subtitle="", sections=[shown])
 
 
-def plain(table: Table) -> Table:
-    """A grid in few words: no intervals, and no footnotes of single numbers."""
-    texts, shown = dict(table.footnotes), replace(table, rows=[], intervals=False, footnotes=[])
-    for row in table.rows:
-        mark = shown.mark(shown.sign(texts[sign]) for sign in row.mark.split(",") if sign)
-        cells = [replace(cell, mark="") for cell in row.cells]
-        shown.rows.append(replace(row, cells=cells, mark=mark))
-    return shown
-
-
-def _narrow(table: Table) -> Table:
-    """A grid that fits a terminal: of many columns only the average, where there is one."""
-    if len(table.columns) <= MOST_COLUMNS or table.columns[-1] != "Average":
-        return table
-    rows = [replace(row, cells=row.cells[-1:]) for row in table.rows]
-    return replace(table, columns=[table.columns[0], table.columns[-1]], rows=rows)
-
-
-def _legend(tables: Sequence[Table], columns: Sequence[Column], *, styled: bool) -> list[str]:
+def _legend(table: Table, columns: Sequence[Column], *, styled: bool) -> list[str]:
     """How to read the numbers that are there; empty where they need no words."""
-    there = [c.estimate for table in tables for row in table.rows for c in row.cells if c.estimate]
+    there = [cell.estimate for row in table.rows for cell in row.cells if cell.estimate]
     parts = ["mean ±SD over seeds"] if any(found.sd is not None for found in there) else []
     if any(found.n is not None and found.n < (found.planned or 0) for found in there):
         parts.append("(n/planned) where runs are missing")
     if styled and any(found.marks for found in there):
-        parts += grids.best_words(tables, columns, short=True)
+        parts += grids.best_words([table], columns, short=True)
     return parts

@@ -19,7 +19,7 @@ from medldr.reporting.results.held_out import (
 )
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import count, grouped, method_row
-from medldr.reporting.table import Table
+from medldr.reporting.table import AVERAGE, Table
 from medldr.reporting.wording import TARGETS
 
 
@@ -39,7 +39,7 @@ def sets_table(sets: Sequence[HeldOut], metric: str = "accuracy") -> Table:
     """Mean over the domains of each data set, and the plain mean over the sets."""
     target = target_of(sets)
     caption = f"{metric_facts(metric).heading} on {target}, mean over the domains of each data set"
-    columns = ["Method", *(found.dataset for found in sets), "Average"]
+    columns = ["Method", *(found.dataset for found in sets), AVERAGE]
     table = Table(caption, columns, intervals=False)
     names = list(dict.fromkeys(row for found in sets for row in found.rows))
     controls = {row for found in sets for row in found.controls}

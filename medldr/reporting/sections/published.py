@@ -29,7 +29,7 @@ from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.held_out import sizes_of
-from medldr.reporting.table import Cell, Row, Table
+from medldr.reporting.table import AVERAGE, Cell, Row, Table
 from medldr.reporting.wording import TARGETS
 
 METRIC, TARGET = "accuracy", "target_in"
@@ -165,7 +165,7 @@ def sets_published(sets: Sequence[HeldOut]) -> Table | None:
         None where there is a single data set, or nobody published a mean of these methods.
     """
     caption = f"{metric_facts(METRIC).heading} on {PART}, mean over the domains of each data set"
-    headings = [*(found.dataset for found in sets), "Average"]
+    headings = [*(found.dataset for found in sets), AVERAGE]
     table, rows = _table(f"{caption}, ours and published", headings), list[Row]()
     names = dict.fromkeys(row for found in sets for row in found.rows if row not in found.controls)
     for row in names if len(sets) > 1 else ():

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from medldr.data.counting import counted
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
-from medldr.reporting.table import CHANCE, Cell, Table, interval
+from medldr.reporting.table import AVERAGE, CHANCE, Cell, Table, interval
 from medldr.reporting.writers.cells import noise, printed
+from medldr.reporting.writers.fitting import fitted
 
 WIDTH = 80
+LINES = 25
+"""What a command ends with, the path of the page included: it fits a small terminal."""
 _NAMES = 22
 """Widest column of row headings in a table that has to be cut; longer ones fold."""
 _HEAD = 14
 """Widest heading that makes a column wider; longer ones fold."""
-_FEWEST = 3
-"""Rows that a table keeps, however few lines there are."""
 _FOLDED = 14
 """Narrowest column of row headings in which a longer one folds."""
 _STYLES = {"best": "bold", "second": "underline"}
@@ -34,39 +36,29 @@ def console() -> Console:
     return Console(highlight=False, width=min(out.width, 110) if out.is_terminal else WIDTH)
 
 
-def print_document(document: Document, out: Console, *, lines: int | None = None) -> None:
+def print_document(
+    document: Document, out: Console, *, lines: int | None = None, rest: str = "on the page"
+) -> None:
     """Print a document; figures and folded texts are left to the page.
 
     Args:
         document: What to print.
         out: Where.
-        lines: How many lines it may take, else the last rows of its longest table go; None: any.
+        lines: How many lines it may take; what does not fit is left out. None: any, a table that is
+            too wide is continued below itself.
+        rest: Where that can be read which is left out.
     """
     if lines is not None:
-        document = _fitting(document, out, lines)
-    out.print(terminal_document(document, out.width))
 
+        def height(shown: Document) -> int:
+            return len(out.render_lines(terminal_document(shown, out.width)))
 
-def _fitting(document: Document, out: Console, lines: int) -> Document:
-    """A document without the last rows of its longest table, which then says how many they were."""
-    tables = [table for section in document.sections for table in section.tables]
-    if not tables:
-        return document
-    longest = max(tables, key=lambda table: len(table.rows))
-    count = len(longest.rows)
-
-    def cut(left: int) -> Document:
-        notes = [*longest.notes, *([f"and {count - left:,} more rows"] if left < count else [])]
-        shorter = replace(longest, rows=longest.rows[:left], notes=notes)
         sections = [
-            replace(part, blocks=[shorter if block is longest else block for block in part.blocks])
-            for part in document.sections
+            replace(section, blocks=[_narrowed(block, out.width, rest) for block in section.blocks])
+            for section in document.sections
         ]
-        return replace(document, sections=sections)
-
-    most = cut(min(count, lines))  # thousands of rows take long to render
-    surplus = len(out.render_lines(terminal_document(most, out.width))) - lines
-    return most if surplus <= 0 else cut(max(_FEWEST, min(count, lines) - surplus))
+        document = fitted(replace(document, sections=sections), lines, height, rest)
+    out.print(terminal_document(document, out.width))
 
 
 def terminal_document(document: Document, width: int = WIDTH) -> Group:
@@ -76,11 +68,12 @@ def terminal_document(document: Document, width: int = WIDTH) -> Group:
         document: What to print.
         width: Characters of a line.
     """
-    title = ": ".join(filter(None, (document.title, document.subtitle)))
-    parts: list[RenderableType] = [Text(title, style="bold")] if title else []
+    parts: list[RenderableType] = []
     if (found := document.verdict) is not None:
         parts.append(Text.assemble((found.headline, _TONES[found.tone]), f" {found.text}"))
         parts += map(Text, found.more)
+    if title := ": ".join(filter(None, (document.title, document.subtitle))):
+        parts.append(Text(title, style="bold"))
     parts += [Text(b.text, style=_COLOURS[b.kind]) for b in document.banners]
     for section in document.sections:
         for block in section.blocks:
@@ -90,7 +83,9 @@ def terminal_document(document: Document, width: int = WIDTH) -> Group:
 
 def _block(block: Block, width: int) -> Iterator[RenderableType]:
     if isinstance(block, Table):
-        yield from _parts(block, width)
+        for numbers in _groups(block, width):
+            yield Text(f"\n{block.caption}", style="bold")
+            yield _drawn(_of_columns(block, numbers), width)
         yield from (Text(f"{sign} {text}") for sign, text in block.footnotes)
         yield from map(Text, block.notes)
     elif isinstance(block, Paragraph | Heading):
@@ -101,45 +96,70 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
         yield from (Text(f"{name}: {text}") for name, text in block.items)
 
 
-def _parts(table: Table, width: int) -> Iterator[RenderableType]:
-    """As many tables as it takes, each as wide as fits, without columns that are all dashes."""
+def _headings(table: Table) -> tuple[list[str], int]:
+    """What stands in front of each row, and how wide it may become."""
     headings = [f"{row.heading} {row.mark}".rstrip() for row in table.rows]
     # The row of chance level folds, so that its long heading does not cut the table.
     own = [len(head) for head, row in zip(headings, table.rows, strict=True) if row.style != CHANCE]
     folded = _FOLDED if len(own) < len(headings) else 0
-    longest = max([len(table.columns[0]), folded, *own])
-    room = start = width - min(_NAMES, longest)
-    parts: list[tuple[int, list[tuple[str, list[Text]]]]] = []
-    shown: list[tuple[str, list[Text]]] = []
-    for number, head in enumerate(table.columns[1:]):
-        cells = [row.cells[number] for row in table.rows]
-        if all(cell.empty for cell in cells):
+    return headings, max([len(table.columns[0]), folded, *own])
+
+
+def _texts(table: Table, number: int) -> list[Text]:
+    """The cells of a column; the first of numbers is 1."""
+    return [cell_text(row.cells[number - 1], intervals=table.intervals) for row in table.rows]
+
+
+def _needed(head: str, texts: Sequence[Text]) -> int:
+    """Width of a column with the space around it, where its heading may fold."""
+    return 2 + max(min(len(head), _HEAD), _widest(texts))
+
+
+def _widest(texts: Sequence[Text]) -> int:
+    return max((len(line) for text in texts for line in text.plain.splitlines()), default=0)
+
+
+def _groups(table: Table, width: int) -> list[list[int]]:
+    """Columns of as many tables as it takes, without those of dashes; the average in the first."""
+    start = width - min(_NAMES, _headings(table)[1])
+    groups, room = list[list[int]](), 0
+    for number in sorted(range(1, len(table.columns)), key=lambda n: table.columns[n] != AVERAGE):
+        if table.rows and all(row.cells[number - 1].empty for row in table.rows):
             continue
-        texts = [cell_text(cell, intervals=table.intervals) for cell in cells]
-        needed = 2 + max([min(len(head), _HEAD), *map(_wide, texts)])
-        if shown and needed > room:
-            parts.append((room, shown))
-            room, shown = start, []
-        shown.append((head, texts))
+        needed = _needed(table.columns[number], _texts(table, number))
+        if not groups or needed > room:
+            groups.append([])
+            room = start
+        groups[-1].append(number)
         room -= needed
-    for left, columns in (*parts, (room, shown)):
-        names = min(longest, width - start + max(left, 0))
-        yield Text(f"\n{table.caption}", style="bold")
-        yield _part(table, headings, columns, names)
+    return [sorted(group) for group in groups] or [[]]
 
 
-def _wide(text: Text) -> int:
-    return max((len(line) for line in text.plain.splitlines()), default=0)
+def _of_columns(table: Table, numbers: Sequence[int]) -> Table:
+    rows = [replace(row, cells=[row.cells[n - 1] for n in numbers]) for row in table.rows]
+    return replace(table, columns=[table.columns[n] for n in (0, *numbers)], rows=rows)
 
 
-def _part(
-    table: Table, headings: list[str], columns: list[tuple[str, list[Text]]], names: int
-) -> RichTable:
-    """Some columns of a table, its row headings folded where they are longer than `names`."""
+def _narrowed(block: Block, width: int, rest: str) -> Block:
+    """A table of the columns that fit, which says how many more there are."""
+    if not isinstance(block, Table):
+        return block
+    shown, *others = _groups(block, width)
+    left = sum(map(len, others))
+    more = f" ({counted(left, 'more column', 'more columns')} {rest})" if left else ""
+    return replace(_of_columns(block, shown), caption=f"{block.caption}{more}")
+
+
+def _drawn(table: Table, width: int) -> RichTable:
+    """A table that fits, its row headings folded where the columns need the room."""
+    headings, longest = _headings(table)
     drawn = RichTable(box=None, pad_edge=False, padding=(0, 1))
+    columns = [(h, _texts(table, n)) for n, h in enumerate(table.columns[1:], 1)]
+    room = width - sum(_needed(head, texts) for head, texts in columns)
+    names = min(longest, max(room, _NAMES))
     drawn.add_column(table.columns[0], overflow="fold", min_width=min(names, 12), max_width=names)
     for head, texts in columns:
-        widest = max(map(_wide, texts), default=0)
+        widest = _widest(texts)
         title, most = Text(head, overflow="fold"), max(widest, _HEAD)
         drawn.add_column(title, justify="right", min_width=widest, max_width=most)
     apart = False

@@ -6,10 +6,8 @@ import pytest
 from rich.console import Console
 
 from medldr.reporting import SweepReport, print_sweep
-from medldr.reporting.document import Document, Section, Verdict
-from medldr.reporting.pages.sweep import plain, sweep_page, terminal_page
-from medldr.reporting.table import Cell, Row, Table
-from medldr.reporting.writers.terminal import print_document, terminal_document
+from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.writers.terminal import terminal_document
 
 
 def printed(page, width=80, *, styled=True):
@@ -82,27 +80,3 @@ def test_the_legend_speaks_only_of_what_is_seen(sweep, whole, styled):
     assert "planned" not in alone
     assert ("Bold: best, or not clearly worse" in many) is styled
     assert "Bold" not in alone
-
-
-def test_footnotes_without_those_of_numbers_have_letters_of_their_own():
-    table = Table("t", ["Method", "a"])
-    for heading, texts in (("x", ["of x"]), ("y", ["of y", "of x"])):
-        number = Cell("1", mark=table.sign(f"of the number of {heading}"))
-        table.rows.append(Row(heading, [number], mark=table.mark(map(table.sign, texts))))
-    assert [row.mark for row in table.rows] == ["b", "b,d"]
-    shown = plain(table)
-    assert [row.mark for row in shown.rows] == ["a", "a,b"]
-    assert shown.footnotes == [("a", "of x"), ("b", "of y")]
-
-
-def test_the_longest_table_is_cut_to_the_lines_there_are():
-    rows = [Row(f"item {n}", [Cell(n)]) for n in range(5000)]
-    section = Section("s", "", "", [Table("Decisions", ["Item", "n"], rows, intervals=False)])
-    out = Console(width=80, file=io.StringIO())
-    verdict = Verdict("look first", "One thing.")
-    print_document(Document("a run", "", sections=[section], verdict=verdict), out, lines=12)
-    printed = out.file.getvalue().splitlines()
-    assert len(printed) == 12
-    assert printed[1] == "Look first. One thing."
-    assert printed[-2].split() == ["item", "5", "5"]
-    assert printed[-1] == "and 4,994 more rows"

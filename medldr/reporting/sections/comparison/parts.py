@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from medldr.config.method import method_title
 from medldr.errors import InputError, did_you_mean
@@ -67,11 +68,11 @@ def comparison_verdict(found: Comparison, metric: str) -> Verdict:
     apart = [m.name for m in found.methods if m.oracle or m.control]
     methods = [name for name in names if name not in apart]
     missing = f"Missing: {count(len(found.missing), 'run')} without a result."
-    more = [*judgements(found), *([missing] if found.missing else [])]
+    lost, judged = [missing] if found.missing else [], judgements(found)
     if not methods or found.reference in apart:
-        return Verdict("not compared", _why_not(found), more=more)
+        return Verdict("not compared", _why_not(found), more=[*lost, *judged])
     asked = Asked(found.reference, methods, kept, differences, dict.fromkeys(names, place), {})
-    return verdict(asked, more)
+    return verdict(asked, lost, judged)
 
 
 def _why_not(found: Comparison) -> str:
@@ -111,8 +112,8 @@ def overview(found: Comparison, metric: str) -> Document:
             f"Known: {', '.join(known)}"
         )
     table = tables.overview_table(found, found.page_order[0], metric)
+    table = replace(table, caption=f"{table.caption}; below each number its 95% CI")
     shown = Section("result", "", "", [table])
-    shown.add(Paragraph("Below each number its 95% CI."))
     verdict = comparison_verdict(found, metric)
     return Document("", "", "", banners(found, None), [shown], verdict)
 

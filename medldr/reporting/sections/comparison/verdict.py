@@ -27,7 +27,7 @@ TONES: Mapping[str, Tone] = {"better": "good", "worse": "bad"}
 
 
 MOST_SIZES = 3
-"""Of more methods without a clear difference, the figure and the tables have the numbers."""
+"""Of more methods a sentence has the names and the range; the figure and the tables have each."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +75,15 @@ class Asked:
         return clear.pop() if len(clear) == 1 else "no clear difference"
 
 
-def verdict(asked: Asked, more: Sequence[str] = ()) -> Verdict:
+def verdict(asked: Asked, missing: Sequence[str], more: Sequence[str] = ()) -> Verdict:
     """The verdict on one method, or on all that compete.
+
+    Beside it stands what must not be missed, the most important first, as a terminal shows few.
 
     Args:
         asked: What is asked.
-        more: Sentences that must not be missed.
+        missing: What is not there.
+        more: What else is to be known.
     """
     kinds = {method: asked.finding(method) for method in asked.methods}
     if len(asked.methods) == 1:
@@ -90,9 +93,11 @@ def verdict(asked: Asked, more: Sequence[str] = ()) -> Verdict:
         texts = [" ".join((*texts, *_disagreements(asked)))]
     else:
         word, tone = _word(list(kinds.values()))
-        texts = [*_of_many(asked, kinds), *_disagreements(asked)]
+        first, *others = _of_many(asked, kinds)
+        texts = [first, *filter(None, [" ".join(_disagreements(asked))])]
+        more = [*others, *more]
     word = "not clear" if word == "no clear difference" else word
-    return Verdict(word, texts[0], tone, (*texts[1:], *more))
+    return Verdict(word, texts[0], tone, (*texts[1:], *missing, *more))
 
 
 def size_text(found: Difference, *, named: bool = True) -> str:
@@ -155,6 +160,8 @@ def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> list[str]:
     place = f" {next(iter(places))}" if len(places) == 1 else ""
 
     def each(methods: Sequence[str]) -> str:
+        if len(methods) > MOST_SIZES:
+            return f"{listed(methods)}{_span(asked, methods)}"
         where = {method: "" if place else f" {asked.places[method]}" for method in methods}
         return "; ".join(f"{method}{where[method]}, {asked.size(method)}" for method in methods)
 
@@ -166,25 +173,33 @@ def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> list[str]:
     ]
     texts = [" ".join(clear)] if clear else []
     if unclear := of.get("no clear difference"):
-        sizes = each(unclear) if len(unclear) <= MOST_SIZES else listed(unclear)
         texts.append(
-            f"No clear difference from {asked.reference}{place}: {sizes}."
+            f"No clear difference from {asked.reference}{place}: {each(unclear)}."
             + _power([found for method in unclear if (found := asked.found(method)) is not None])
         )
     untested = of.get("not compared", [])
     if few := [
         m for m in untested if (found := asked.found(m)) and found.untested and not found.barred
     ]:
-        sizes = each(few) if len(few) <= MOST_SIZES else listed(few)
         texts.append(
             f"Not tested against {asked.reference}, because a test needs at least {TESTED} seeds "
-            f"of each; their networks differ{place} by: {sizes}."
+            f"of each; their networks differ{place} by: {each(few)}."
         )
     if others := [method for method in untested if method not in few]:
         causes = grouped((_why(asked, method), method) for method in others)
         why = "; ".join(f"{listed(names)} ({cause})" for cause, names in causes.items())
         texts.append(f"Cannot be compared with {asked.reference}: {why}.")
     return texts
+
+
+def _span(asked: Asked, methods: Sequence[str]) -> str:
+    """From the lowest to the highest difference; empty for one half of what a threshold gives."""
+    metric = metric_facts(asked.metrics[0])
+    if other_half(metric.name):
+        return ""
+    found = [of.estimate.mean or 0.0 for of in map(asked.found, methods) if of is not None]
+    low, high = metric.show_difference(min(found)), points_text(max(found), metric.name)
+    return f" ({spoken(metric.name)} {low} to {high})"
 
 
 def _why(asked: Asked, method: str) -> str:

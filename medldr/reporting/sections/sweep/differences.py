@@ -18,7 +18,7 @@ from medldr.reporting.sections.held_out import target_of
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.grid import heading, pivot
 from medldr.reporting.sections.sweep.result import differences_figure
-from medldr.reporting.table import Cell, Row, Table, paired
+from medldr.reporting.table import AVERAGE, Cell, Row, Table, paired
 from medldr.reporting.wording import TARGETS, split_name
 
 UNTESTED = sentence("few_no_p")
@@ -66,7 +66,7 @@ def difference_table(
         for key in metrics
     ]
     table = _table(f"difference from {study.reference}", "Method", columns, metric, split)
-    table.columns += ["Average"] if averages[0] else []
+    table.columns += [AVERAGE] if averages[0] else []
 
     def cell(row: str, place: int) -> Cell:
         if place == len(columns):

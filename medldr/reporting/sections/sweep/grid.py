@@ -18,7 +18,7 @@ from medldr.reporting.sections.basis import basis
 from medldr.reporting.sections.chance import chance_row
 from medldr.reporting.sections.rows import grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
-from medldr.reporting.table import Cell, Table, first_word, paired
+from medldr.reporting.table import AVERAGE, Cell, Table, first_word, paired
 from medldr.reporting.wording import TARGETS, rule_text, split_name
 
 C = TypeVar("C")
@@ -64,7 +64,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
     if target and grid.split == "test":
         caption = f"{caption} ({TARGETS['target_all']})"
     names = [column.name for column in grid.columns]
-    table = Table(caption, ["Method", *names, *(["Average"] if grid.averages else [])])
+    table = Table(caption, ["Method", *names, *([AVERAGE] if grid.averages else [])])
     said = _footnotes(study, grid)
     every = _shared(said.values()) if len(study.rows) > 1 else []
     of_rows = {r: _shared(of for (row, _), of in said.items() if row == r) for r in study.rows}

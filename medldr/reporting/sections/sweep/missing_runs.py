@@ -12,6 +12,8 @@ from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.rows import count
 from medldr.reporting.table import DASH, Cell, Row, Table
 
+MOST_CAUSES = 2
+"""Of more causes a terminal has the hint alone: the verdict has their numbers."""
 SHOWN = 3
 """Names of runs that a row of the table gives."""
 
@@ -50,14 +52,15 @@ def missing_table(study: Study) -> Table | None:
 
 
 def missing_lines(study: Study, folder: str = "") -> list[str]:
-    """The same for the terminal of whoever ran it: a line per cause, in its own words.
+    """The same for the terminal of whoever ran it: one or two causes in their own words.
 
     Args:
         study: The sweep.
         folder: The sweep's folder, which the hint at the whole list names; no hint if empty.
     """
-    lines, cut = [], False
-    for (state, said), entries in _groups(study, lambda entry: first_sentence(entry.said)).items():
+    causes = _groups(study, lambda entry: first_sentence(entry.said))
+    lines, cut = list[str](), len(causes) > MOST_CAUSES
+    for (state, said), entries in ({} if cut else causes).items():
         names = [entry.member.run for entry in entries]
         why = f": {said}" if said else ""
         if len(names) == 1:
@@ -65,7 +68,7 @@ def missing_lines(study: Study, folder: str = "") -> list[str]:
         else:
             lines.append(f"{len(names)} {state}{why}; {names[0]} and {len(names) - 1} more")
         cut = cut or len(names) > 1 or any(said != entry.said for entry in entries)
-    return [*lines, f"`medldr sweep status {folder}` lists all"] if cut and folder else lines
+    return [f"`medldr sweep status {folder}` lists all runs", *lines] if cut and folder else lines
 
 
 def first_sentence(text: str) -> str:

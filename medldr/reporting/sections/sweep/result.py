@@ -18,7 +18,7 @@ from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.basis import interval_words, no_groups_note, size_note
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.verdict import columns_kind, competing, sweep_asked
-from medldr.reporting.table import Table
+from medldr.reporting.table import AVERAGE, Table
 
 MOST_METHODS = 4
 """Of more methods a figure shows those that the verdict is about; of still more, averages alone."""
@@ -66,7 +66,7 @@ def differences_figure(results: Results, metric: str) -> Drawing | None:
             rows.append(Whisker(method, Estimate()))
         rows += [Whisker(name, held, colour=ink) for name, held in found if held.mean is not None]
         if mean is not None:
-            label = "Average" if found else method
+            label = AVERAGE if found else method
             shape: Literal["diamond", "s"] = "diamond" if several else "s"
             rows.append(Whisker(label, mean.estimate, shape, ink))
     kind = columns_kind(results)

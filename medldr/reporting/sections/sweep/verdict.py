@@ -42,7 +42,7 @@ def sweep_verdict(results: Results) -> Verdict:
     if not asked.methods:
         text = sentence("nothing_to_compare")
         return Verdict("not compared", text, more=more)
-    return verdict(asked, [*_rates(results, asked), *_narrower(asked), *more])
+    return verdict(asked, more, [*_rates(results, asked), *_narrower(asked)])
 
 
 @lru_cache(maxsize=4)

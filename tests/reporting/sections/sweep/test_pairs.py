@@ -5,6 +5,7 @@ import re
 import pytest
 
 from medldr.metrics import metric_facts
+from medldr.reporting.document import Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
 from medldr.reporting.sections.comparison.parts import overview
 from medldr.reporting.sections.comparison.tables import metrics_table
@@ -71,5 +72,6 @@ def test_the_terminal_and_the_size_of_the_split_say_what_a_reader_needs(page):
         out.print(terminal_document(terminal_page(page)))
     text = " ".join(said.get().split())
     assert text.count("specificity ") >= 4
+    (small,) = page.document.section("result").of(Paragraph)
     positives = page.results.columns[0].comparison.splits["test"].class_shares["malignant"] * 40
-    assert f"40 images of 20 groups (patients, slides), {positives:.0f} “malignant”" in text
+    assert f"40 images of 20 groups (patients, slides), {positives:.0f} “malignant”" in small.text
