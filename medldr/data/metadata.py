@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
 from medldr.data.listing.tables import Sheet, read_sheet
-from medldr.data.metadata_columns import check_columns, choose
+from medldr.data.metadata_columns import check_columns, choose, decimal_points
 from medldr.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -62,11 +62,11 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
         )
     nothing = ("",) * len(names)
     values: Sequence[tuple[str, ...]] = [nothing if row is None else row for row in matched]
-    columns = dict(zip(names, zip(*values, strict=True), strict=True))
+    columns, commas = decimal_points(dict(zip(names, zip(*values, strict=True), strict=True)))
     units = np.where(table.groups == "", table.ids, table.groups).tolist()
     kept, left_out = choose(columns, units, config)
     metadata: dict[str, NDArray[np.str_]] = {n: np.array(columns[n], np.str_) for n in kept}
-    notes = (*table.notes, *sheet.notes)
+    notes = (*table.notes, *sheet.notes, *commas)
     if left_out:
         notes += (f"metadata that divide no results are left out: {', '.join(left_out)}",)
     if absent:

@@ -27,6 +27,7 @@ LONGEST: Final = 200
 
 _NUMBER: Final = re.compile(r"[-+]?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?")
 """Digits after a leading zero are an id, not a number."""
+_THOUSANDS: Final = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 
 
 def is_number(text: str) -> bool:
@@ -37,6 +38,29 @@ def is_number(text: str) -> bool:
         [True, True, False, False]
     """
     return _NUMBER.fullmatch(text) is not None and math.isfinite(float(text))
+
+
+def decimal_points(columns: Mapping[str, Sequence[str]]) -> tuple[dict[str, list[str]], list[str]]:
+    """Columns in which decimal commas are points, and a note for each such column.
+
+    Source:
+        Our choice: only columns of nothing but numbers. Where three digits follow every comma these
+        may be thousands, so such a column stays as it is.
+
+    Example:
+        >>> decimal_points({"age": ["40,5", "", "7"], "n": ["1,200"], "place": ["1,5", "left"]})[0]
+        {'age': ['40.5', '', '7'], 'n': ['1,200'], 'place': ['1,5', 'left']}
+    """
+    read, notes = {}, []
+    for name, cells in columns.items():
+        points = [cell.replace(",", ".", 1) for cell in cells]
+        commas = [cell for cell in cells if "," in cell]
+        numbers = all(is_number(point) for point in points if point)
+        decimal = numbers and not all(_THOUSANDS.fullmatch(cell) for cell in commas)
+        read[name] = points if decimal else list(cells)
+        if decimal:
+            notes.append(f"decimal commas of the column {name!r} are read as points")
+    return read, notes
 
 
 def named(config: EvaluationConfig) -> list[str]:

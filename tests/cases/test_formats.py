@@ -2,8 +2,13 @@
 
 import nibabel
 import numpy as np
+import openpyxl
+import pytest
 import SimpleITK
-from own_scans import RAMP, built, images_of, noise, refused, table
+from own_scans import RAMP, built, images_of, mapping, noise, notes_of, picture, refused, table
+
+from medldr.config import load_config
+from medldr.data import build_data
 
 
 def _tree(folder, ending, write):
@@ -59,3 +64,112 @@ def test_a_pair_is_one_scan_and_a_lone_image_lacks_its_header(tmp_path):
     text = refused(None, root=str(tmp_path), folders=["label"])
     assert "a/scan0.img: its .hdr is missing" in text
     assert "scan0.img: its .hdr is missing" in refused(table(tmp_path, ["a/scan0.img", *names[1:]]))
+
+
+# Tables of offices
+
+
+HEAD = ["Pfad", "Diagnose", "Klinik", "Patient", "Alter", "x", "y"]
+COLUMNS = {"path": "Pfad", "label": "Diagnose", "domain": "Klinik", "group": "Patient"}
+
+
+@pytest.fixture
+def findings(tmp_path):
+    """Rows of sixteen pictures as a German office keeps them."""
+    for number in range(16):
+        picture(tmp_path / "bilder" / f"{number:02}.png", number)
+    return [
+        [
+            f"bilder\\{n:02}.png",
+            "gb"[n % 2],
+            ("Köln", "Jena")[n // 8],
+            f"P{n // 2:02}",
+            40.5 + n,
+            3.5,
+            3,
+        ]
+        for n in range(16)
+    ]
+
+
+def _csv(file, rows, encoding="utf-8-sig"):
+    cells = [[str(cell).replace(".5", ",5") for cell in row] for row in [HEAD, *rows]]
+    cells += [[""] * len(HEAD)] * 2
+    file.write_bytes("\r\n".join(map(";".join, cells)).encode(encoding))
+    return file
+
+
+def _workbook(file, rows):
+    book = openpyxl.Workbook()
+    for row in [HEAD, *rows]:
+        book.active.append(row)
+    book.save(file)
+    return file
+
+
+def test_a_workbook_and_its_csv_with_decimal_commas_are_one_data_set(tmp_path, findings):
+    crop = {"point": ["x", "y"], "size": [5, 5], "unit": "pixel"}
+    tables = []
+    for file in (_csv(tmp_path / "b.csv", findings), _workbook(tmp_path / "b.xlsx", findings)):
+        found = built(file, columns=["Alter"], crop=crop, size=5, **COLUMNS)
+        tables.append(found.table)
+        assert ("decimal commas of the column 'Alter'" in " ".join(found.notes)) == (
+            file.suffix == ".csv"
+        )
+    one, other = tables
+    assert one.hashes == other.hashes
+    assert one.metadata["Alter"].tolist() == other.metadata["Alter"].tolist()
+    assert one.metadata["Alter"][0] == "40.5"
+    assert (len(one), set(one.domains.tolist())) == (16, {"Köln", "Jena"})
+    (tmp_path / "renamed.csv").write_bytes((tmp_path / "b.xlsx").read_bytes())
+    assert "let the name of a workbook end in .xlsx" in refused(tmp_path / "renamed.csv")
+    assert "is not UTF-8" in refused(_csv(tmp_path / "ansi.csv", findings, "cp1252"), **COLUMNS)
+
+
+def test_a_metadata_table_with_decimal_commas_has_numbers(tmp_path, findings):
+    ages = "".join(f"P{n:02};{40 + 3 * n},5\n" for n in range(8))
+    (tmp_path / "angaben.csv").write_text(f"group;age\n{ages}", encoding="utf-8-sig")
+    file = _csv(tmp_path / "b.csv", findings)
+    config = mapping(file, metadata=str(tmp_path / "angaben.csv"), **COLUMNS)
+    config["evaluation"]["bands"] = {"age": [50]}
+    found = build_data(load_config(config)).table
+    assert sorted(set(found.metadata["age"].tolist()))[:2] == ["40.5", "43.5"]
+
+
+def test_every_fault_of_a_workbook_is_told_at_once(tmp_path, findings):
+    findings[2][0], findings[5][4], findings[7][1] = None, "=A1", "#REF!"
+    text = refused(_workbook(tmp_path / "b.xlsx", findings), **COLUMNS)
+    assert "3 faults: E7 is a formula without a value, B9 is the error #REF!, A4 is empty" in text
+
+
+def test_every_fault_of_a_column_of_splits_is_told_at_once(tmp_path):
+    words = [
+        "train",
+        "Train",
+        " train",
+        "training",
+        "val",
+        "dev",
+        "test",
+        "TEST",
+        "",
+        "holdout",
+        "tets",
+    ]
+    rows = [
+        (picture(tmp_path / f"{n}.png", n), "ab"[n % 2], f"p{n}" if n != 7 else "P1", word)
+        for n, word in enumerate(words)
+    ]
+    file = table(tmp_path, rows, "path,label,patient,split")
+    text = refused(file, group="patient", split="split")
+    for said in (
+        "no split is named: line 10 (8.png)",
+        "'holdout' is no split: line 11 (9.png)",
+        "'tets' is no split: line 12 (10.png)",
+        "group 'p1' is in several splits: line 3 (1.png) in train, line 9 (7.png) in test",
+    ):
+        assert said in text
+    file = table(tmp_path, [r for r in rows[:8] if r[2] != "P1"], "path,label,patient,split")
+    assert "words of data.split are read as splits: 'dev' val, 'training' train" in notes_of(
+        file, group="patient", split="split"
+    )

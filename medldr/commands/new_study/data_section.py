@@ -11,7 +11,7 @@ from medldr.commands.new_study.column_roles import guess_columns, rank, words
 from medldr.commands.new_study.folder_levels import guess_tree, top_of_tree
 from medldr.data.counting import some
 from medldr.data.listing.folders import read_folder
-from medldr.data.listing.kinds import ARCHIVE, TABLES, names_scan
+from medldr.data.listing.kinds import ARCHIVE, EXCEL, TABLES, names_scan
 from medldr.data.listing.places import find_places, near_root
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.listing.trees import fault_of_levels
@@ -192,9 +192,10 @@ def _tables(folder: Path) -> tuple[list[FoundTable], dict[str, str]]:
             continue
         try:
             candidates.append(_read_table(folder / name))
-        except InputError:
+        except InputError as error:
             # Text of another kind, or an archive that is a scan itself.
-            others[name] = "no column holds files that exist"
+            workbook = lower.endswith(EXCEL)  # with merged cells, for example
+            others[name] = str(error) if workbook else "no column holds files that exist"
     return candidates, others
 
 

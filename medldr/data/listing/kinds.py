@@ -28,7 +28,8 @@ _ENDING: Final = re.compile(r"\.[a-z0-9]{1,4}")
 ARCHIVE: Final = ".npz"
 JSON_LINES: Final = (".jsonl", ".ndjson")
 PARQUET: Final = (".parquet", ".pq")
-TABLES: Final = (".csv", ".tsv", *JSON_LINES, *PARQUET)
+EXCEL: Final = (".xlsx", ".xlsm")
+TABLES: Final = (".csv", ".tsv", *EXCEL, *JSON_LINES, *PARQUET)
 
 _HEADERS: Final = (
     *((".img", ".hdr"), (".img.gz", ".hdr.gz")),

@@ -9,7 +9,8 @@ Source:
     are text everywhere: ``01`` is not ``1``, and ``1-2`` is not ``12``.
 
     Words for splits are those of torchvision's and WILDS's folders and of common tables. Numbers of
-    folds name no split: which of them is for testing is for the user to say.
+    folds name no split: which of them is for testing is for the user to say. Nor does ``holdout``,
+    which is a validation set to some and a test set to others.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from medldr.types import SPLITS
 SPLIT_WORDS: Final = {
     **dict.fromkeys(("train", "training", "trn", "tr"), "train"),
     **dict.fromkeys(("val", "valid", "validation", "dev", "tune"), "val"),
-    **dict.fromkeys(("test", "testing", "tst", "ts", "holdout"), "test"),
+    **dict.fromkeys(("test", "testing", "tst", "ts"), "test"),
     **{split: split for split in SPLITS},
 }
 """The split that each word means."""

@@ -20,26 +20,26 @@ import codecs
 import csv
 import io
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
 from medldr.data.counting import counted, some
-from medldr.data.listing.kinds import JSON_LINES, PARQUET
+from medldr.data.listing.kinds import EXCEL, JSON_LINES, PARQUET
 from medldr.data.listing.typed_tables import Line, read_json_lines, read_parquet
 from medldr.errors import InputError, did_you_mean
 
 _BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + (
     "\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
 )
-_EXCEL: Final = (".xlsx", ".xls", ".xlsm", ".xlsb", ".ods", ".numbers")
-_SAVE_AS: Final = "Save it as 'CSV UTF-8' and name that file"
+_OTHERS: Final = (".xls", ".xlsb", ".ods", ".numbers")
+_SAVE_AS: Final = "Save it as .xlsx or as 'CSV UTF-8' and name that file"
 _IN_UTF8: Final = (
     "Save the table in UTF-8: in Excel as 'CSV UTF-8', in LibreOffice with the character set UTF-8"
 )
 _BINARY: Final = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook",
+    b"PK\x03\x04": "a zip archive or an Excel workbook; let the name of a workbook end in .xlsx",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"PAR1": "a Parquet file; let its name end in .parquet",
     b"\x1f\x8b": "compressed (gzip); unpack it first",
@@ -98,13 +98,17 @@ class Sheet:
         return f"{self.unit} {self.lines[row]}"
 
 
-def read_sheet(path: Path, key: str = "") -> Sheet:
-    """Read a table: CSV, TSV or semicolons, JSON lines (``.jsonl``), or Parquet.
+def read_sheet(
+    path: Path, key: str = "", sheet: str | None = None, filled: Collection[str] = ()
+) -> Sheet:
+    """Read a table: CSV, TSV or semicolons, Excel (``.xlsx``), JSON lines (``.jsonl``), Parquet.
 
     Args:
         path: The file. A delimited one is separated by what separates the names in its first line
             and is in UTF-8, with or without a byte-order mark, or in UTF-16 with one.
         key: The configuration key that names it, for messages.
+        sheet: Of a workbook; None: the first.
+        filled: Columns whose empty cells are told with all faults of a workbook.
 
     Raises:
         InputError: If it cannot be read, holds no rows, or a row has more or fewer cells than there
@@ -113,8 +117,15 @@ def read_sheet(path: Path, key: str = "") -> Sheet:
     path = path.expanduser()
     where = f"{key}: {path}" if key else str(path)
     ending = path.suffix.lower()
-    if ending in _EXCEL:
-        raise InputError(f"{where} is a spreadsheet with formats, not plain text. {_SAVE_AS}")
+    if ending in _OTHERS:
+        raise InputError(f"{where} is a spreadsheet of a kind that is not read. {_SAVE_AS}")
+    if ending in EXCEL:
+        from medldr.data.listing.excel import read_excel
+
+        lines, notes = read_excel(path, where, sheet, filled)
+        return replace(found := _sheet(path, where, lines, "row"), notes=(*found.notes, *notes))
+    if sheet is not None:
+        raise InputError(f"data.sheet names a sheet, but {path} is no workbook. Unset it")
     if ending == ".json":
         raise InputError(
             f"{where}: JSON of any shape is not a table. {_SAVE_AS}, or write one object per line "

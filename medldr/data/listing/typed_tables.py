@@ -137,24 +137,25 @@ def _texts(column: Any, where: str) -> list[str]:
         return float_texts(column.to_numpy())
     values = column.to_pylist()
     if types.is_timestamp(kind):
-        return _moments(values)
-    plain = (str, bool, int, Decimal, datetime.date, datetime.time, type(None))
-    odd = next((value for value in values if not isinstance(value, plain)), None)
+        return moments(values)
+    single = (str, bool, int, Decimal, datetime.date, datetime.time, type(None))
+    odd = next((value for value in values if not isinstance(value, single)), None)
     if odd is not None:
         raise InputError(
             f"{where} holds values of the type {kind}, which have no text of their own. Save it as "
             "text or as numbers, or leave it out"
         )
-    return [_plain(value) for value in values]
+    return [plain(value) for value in values]
 
 
-def _plain(value: Any) -> str:
+def plain(value: Any) -> str:
+    """A text, number, truth value, date or nothing as text."""
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     return _word(value) if isinstance(value, bool | str) or value is None else str(value)
 
 
-def _moments(values: Sequence[Any]) -> list[str]:
+def moments(values: Sequence[Any]) -> list[str]:
     """Dates and times; only dates where all are midnight of no named zone."""
     known = [value for value in values if value is not None]
     days = all(value.tzinfo is None and value.time() == datetime.time() for value in known)

@@ -26,9 +26,10 @@ class Config(ScanConfig):
     )
     file: Path | None = Field(
         None,
-        description="table with a row per scan (CSV, TSV, JSON lines, Parquet), or an npz archive "
-        "with arrays such as train_images and train_labels",
+        description="table with a row per scan (CSV, TSV, Excel, JSON lines, Parquet), or an npz "
+        "archive with arrays such as train_images and train_labels",
     )
+    sheet: str | None = Field(None, description="sheet of a workbook; unset: the first")
     folders: Annotated[tuple[Level, ...], BeforeValidator(one_is_a_list)] = Field(
         (),
         description="without a table: what the levels of folders below data.root mean, for example "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -26,6 +26,7 @@ from medldr.datasets._table.labels import many_labels, refuse_look_alikes, singl
 from medldr.datasets._table.read_rows import read_rows
 from medldr.errors import InputError
 
+_FAULTS: Final = 8
 _FOLD: Final = re.compile(r"(folds?[-_ ]*)?\d+(\.0)?", re.IGNORECASE)
 
 
@@ -54,6 +55,7 @@ def list_items(config: Config) -> Listing:
     domains, of_domains = one_spelling(rows.roles.get("domain", [""] * len(rows)), "domain")
     refuse_look_alikes(rows, domains, "domain")
     groups, of_groups = _groups(rows, domains, config)
+    splits, of_splits = _splits(rows, groups)
     _require_different_ids(rows)
     return Listing(
         root=rows.root,
@@ -63,13 +65,13 @@ def list_items(config: Config) -> Listing:
         labels=labels.labels,
         domains=texts(domains),
         groups=texts(groups),
-        splits=texts(_splits(rows)),
+        splits=texts(splits),
         columns={
             name: texts(rows.columns[name])
             for name in config.columns
             if name not in config.crop_columns
         },
-        notes=(*notes, *labels.notes, *of_domains, *of_groups),
+        notes=(*notes, *labels.notes, *of_domains, *of_groups, *of_splits),
         skipped=skipped,
         unused=rows.places.unused,
     )
@@ -115,36 +117,46 @@ def _groups(
     return joined, notes
 
 
-def _splits(rows: Rows) -> list[str]:
-    """The split of each row, one of `SPLITS`; all empty where none is named.
+def _splits(rows: Rows, groups: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The split of each row, one of `SPLITS`, all empty where none is named; and a note.
 
     Raises:
-        InputError: If a word is unknown or the number of a fold, or some rows have no split.
+        InputError: If some rows have no split, or words are unknown or numbers of folds; then
+            groups in several splits are told too.
     """
     words = rows.roles.get("split", [])
     if not any(words):
-        return [""] * len(rows)
-    empty = [row for row, word in enumerate(words) if not word]
-    if empty:
+        return [""] * len(rows), []
+    meant = {word: split_of(word) for word in dict.fromkeys(words)}
+    faults = []
+    for word in sorted(word for word, split in meant.items() if split is None):
+        which = rows.examples([row for row, one in enumerate(words) if one == word])
+        what = "is the number of a fold" if _FOLD.fullmatch(word) else "is no split"
+        faults.append(f"{word!r} {what}: {which}" if word else f"no split is named: {which}")
+    if faults:
+        faults += _divided(rows, groups, [meant[word] for word in words])
+        more = [f"and {len(faults) - _FAULTS:,} more"] if len(faults) > _FAULTS else []
+        listed = "\n  ".join([*faults[:_FAULTS], *more])
         raise InputError(
-            f"{rows.where}: {len(empty):,} of {len(rows):,} rows are in no split, the others are: "
-            f"{rows.examples(empty)}. Give every row a split or none (data.split unset: medldr "
-            "divides them)"
+            f"{rows.where}: data.split names a column that does not say every row's split:\n"
+            f"  {listed}\nWrite one of {', '.join(SPLIT_WORDS)} in each, let `medldr data split` "
+            "make splits of folds, or leave data.split unset: medldr divides them"
         )
-    meant = {word: split_of(word) for word in set(words)}
-    unknown = sorted(word for word, split in meant.items() if split is None)
-    if unknown and all(map(_FOLD.fullmatch, unknown)):
-        raise InputError(
-            f"{rows.where}: data.split names a column of folds ({some(map(repr, unknown))}), "
-            "which does not say what is for training and what for testing. Let "
-            "`medldr data split` make splits of it, or write train, val and test"
-        )
-    if unknown:
-        raise InputError(
-            f"{rows.where}: {rows.at(words.index(unknown[0]))} is in the split {unknown[0]!r}, "
-            f"which is none of {', '.join(SPLIT_WORDS)}. Unknown: {some(map(repr, unknown))}"
-        )
-    return [meant[word] or "" for word in words]
+    others = [f"{w!r} {split}" for w, split in meant.items() if split != w.strip().casefold()]
+    note = f"words of data.split are read as splits: {some(sorted(others), _FAULTS)}"
+    return [meant[word] or "" for word in words], [note] if others else []
+
+
+def _divided(rows: Rows, groups: Sequence[str], splits: Sequence[str | None]) -> Iterator[str]:
+    """Groups with rows in several splits, and where these are."""
+    of_group: dict[str, dict[str, int]] = {}
+    for row, (group, split) in enumerate(zip(groups, splits, strict=True)):
+        if group and split:
+            of_group.setdefault(group, {}).setdefault(split, row)
+    for group, of_split in of_group.items():
+        if len(of_split) > 1:
+            where = ", ".join(f"{rows.at(row)} in {split}" for split, row in of_split.items())
+            yield f"group {group!r} is in several splits: {where}"
 
 
 def _require_different_ids(rows: Rows) -> None:

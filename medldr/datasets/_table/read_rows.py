@@ -14,6 +14,7 @@ from medldr.data.listing.names import composed
 from medldr.data.listing.places import Places, find_places
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.listing.trees import read_tree
+from medldr.data.metadata_columns import decimal_points
 from medldr.datasets._table.archive import read_archive
 from medldr.datasets._table.config import Config
 from medldr.errors import InputError, did_you_mean
@@ -32,9 +33,9 @@ def read_rows(config: Config) -> Rows:
     file, root = config.file, config.root
     if file is None and not config.folders:
         raise InputError(
-            "data.file is not set: name the table of the scans (CSV, JSON lines, Parquet) or an "
-            "npz archive; for folders without a table say in data.folders what their levels mean, "
-            "such as [domain, label]"
+            "data.file is not set: name the table of the scans (CSV, Excel, JSON lines, Parquet) "
+            "or an npz archive; for folders without a table say in data.folders what their levels "
+            "mean, such as [domain, label]"
         )
     if file is None:
         if root is None:
@@ -52,7 +53,7 @@ def read_rows(config: Config) -> Rows:
         rows = _of_sheet(sheet, config, file.parent)
         sources: list[Source | None] = [Source(file, member) for member in rows.texts]
         return replace(rows, positions=[], places=Places(sources, rows.texts, {}))
-    sheet = read_sheet(file, "data.file")
+    sheet = read_sheet(file, "data.file", config.sheet, _filled(config).values())
     root = file.parent if root is None else root.expanduser()
     if not root.is_dir():
         raise InputError(
@@ -77,6 +78,12 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
         raise InputError(
             f"data.label needs one column or several different ones, not {list(names)}"
         )
+    further, commas = decimal_points(
+        {
+            **{name: cells("columns", name) for name in config.columns},
+            **{name: cells("crop", name) for name in config.crop_columns},
+        }
+    )
     rows = Rows(
         where=f"data.file: {sheet.path}",
         root=root,
@@ -89,26 +96,30 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
             for key in ("domain", "group", "split", "id")
             if (name := getattr(config, key)) is not None
         },
-        columns={
-            **{name: cells("columns", name) for name in config.columns},
-            **{name: cells("crop", name) for name in config.crop_columns},
-        },
+        columns=further,
         select=config.crop_columns,
         positions=[sheet.at(row) for row in range(len(sheet))],
-        notes=sheet.notes,
+        notes=(*sheet.notes, *commas),
     )
-    for key in ("path", "id", "domain"):
-        column = rows.texts if key == "path" else rows.roles.get(key, ())
-        empty = [row for row, cell in enumerate(column) if not cell]
+    faults = []
+    for key, name in _filled(config).items():
+        empty = [row for row, cell in enumerate(cells(key, name)) if not cell]
         if empty:
-            cure = "Fill it in"
-            if key == "domain":
-                cure = "Every row needs one, or none: fill them in, or leave data.domain unset"
-            raise InputError(
-                f"{rows.where}: the column {getattr(config, key)!r} (data.{key}) is empty in "
-                f"{len(empty):,} of {len(rows):,} rows: {rows.examples(empty)}. {cure}"
+            faults.append(
+                f"the column {name!r} (data.{key}) is empty in {len(empty):,} of {len(rows):,} "
+                f"rows: {rows.examples(empty)}"
             )
+    if faults:
+        raise InputError(
+            f"{rows.where}: {'; '.join(faults)}. Fill them in; data.domain and data.id may be unset"
+        )
     return rows
+
+
+def _filled(config: Config) -> dict[str, str]:
+    """The columns that need a value in every row, by their keys."""
+    keys = {"path": config.path, "id": config.id, "domain": config.domain}
+    return {key: name for key, name in keys.items() if name is not None}
 
 
 def _absent(sheet: Sheet, key: str, name: str) -> InputError:

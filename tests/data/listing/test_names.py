@@ -38,7 +38,7 @@ def test_names_that_mean_something_else_are_two(pair):
     [
         ("train", "train Training TR"),
         ("val", "val valid VALIDATION dev tune"),
-        ("test", "test testing ts HoldOut"),
+        ("test", "test testing ts"),
         ("id_val", "id_val ID-Val"),
         ("id_test", "id_test"),
     ],

@@ -155,11 +155,12 @@ def test_columns_that_are_absent_or_have_gaps_are_named(refuses, text, keys, sai
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["train", ""], r"1 of 2 rows are in no split, the others are: line 3 \(b.png\)"),
-        (["train", "tset"], r"line 3 .*'tset', which is none of train, .*Unknown: 'tset'"),
-        (["0", "1"], "column of folds .*medldr data split"),
-        (["fold_1", "fold2"], "column of folds"),
-        (["train", "1"], "column of folds"),
+        (["train", ""], r"no split is named: line 3 \(b.png\).*data.split unset"),
+        (["train", "tset"], r"'tset' is no split: line 3 .*Write one of train, "),
+        (["train", "Holdout"], "'Holdout' is no split: line 3"),
+        (["0", "1"], "'0' is the number of a fold: .*'1' is .*medldr data split"),
+        (["fold_1", "fold2"], "'fold_1' is the number of a fold"),
+        (["train", "1"], "'1' is the number of a fold"),
     ],
 )
 def test_unclear_splits_are_refused(refuses, words, said):
