@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from medldr.evaluation.score_table import results
     from medldr.evaluation.verification import verify
     from medldr.latent import LatentDR
+    from medldr.prediction.explain import explain
     from medldr.prediction.export import export
     from medldr.prediction.predict import predict
     from medldr.prediction.validate import validate
@@ -41,6 +42,7 @@ _MODULE_OF = {
         "evaluation.score_table": "results",
         "evaluation.verification": "verify",
         "latent": "LatentDR",
+        "prediction.explain": "explain",
         "prediction.export": "export",
         "prediction.predict": "predict",
         "prediction.validate": "validate",

@@ -56,6 +56,7 @@ class Answers:
         notes: What readers of the answers should know.
         groups: ``(N,)`` group (patient, slide) of each item; empty texts where none is known.
         images: ``(N,)`` images behind each, where groups were answered in place of items.
+        by_group: The answers to groups, where they were asked for.
     """
 
     task: Task
@@ -72,6 +73,7 @@ class Answers:
     notes: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
     images: tuple[int, ...] = ()
+    by_group: Answers | None = None
 
     def __len__(self) -> int:
         return len(self.names)
@@ -201,6 +203,20 @@ def check_free(out: Path, inputs: Iterable[str], *, force: bool) -> None:
         for path in (out, unreadable_path(out)):
             if path.exists():
                 raise InputError(f"{path} exists. Choose another --out, or add --force")
+
+
+def refuse_no_answer(answers: Answers) -> None:
+    """Refuse inputs of which nothing could be used.
+
+    Raises:
+        InputError: With the first item and its reason.
+    """
+    if not len(answers):
+        first = answers.unreadable[0]
+        raise InputError(
+            f"none of {len(answers.unreadable):,} items can be predicted, such as {first.name}: "
+            f"{first.reason}"
+        )
 
 
 def write_answers(answers: Answers, out: Path) -> list[Path]:

@@ -35,8 +35,11 @@ class Explainer:
     Args:
         runs: What answers.
         folder: Where pictures are written, named by the item's row among the answers.
+        force: Replace those of an earlier call.
+        keep: Whether heat maps are kept as numbers, too.
 
     Attributes:
+        heat: Those that are kept, each of the size of the item's stored image.
         pictures: PNG files in base64, of the first `MOST` items, and whether the heat map of each
             is zero everywhere.
 
@@ -44,7 +47,9 @@ class Explainer:
         InputError: If a network has no maps to explain, or the folder already has pictures.
     """
 
-    def __init__(self, runs: Sequence[Trained], folder: Path, *, force: bool = False) -> None:
+    def __init__(
+        self, runs: Sequence[Trained], folder: Path, *, force: bool = False, keep: bool = False
+    ) -> None:
         for run in runs:
             if not run.model.maps:
                 raise InputError(
@@ -57,6 +62,8 @@ class Explainer:
             folder.mkdir(parents=True, exist_ok=True)
         self.runs = runs
         self.folder = folder
+        self.heat: list[NDArray[np.float32]] = []
+        self._keep = keep
         self.pictures: list[tuple[str, bool]] = []
         self._count = 0
         record = runs[0].record
@@ -72,6 +79,8 @@ class Explainer:
         first = self.runs[0]
         spacing = first.record.reading.get("spacing")
         heat = np.mean(heats, axis=0)
+        if self._keep:
+            self.heat.append(heat)
         picture = explanation(images[0].image, heat, spacing)
         content = io.BytesIO()
         picture.save(content, "PNG")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +26,13 @@ from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
 from medldr.folders.preprocessing_record import label_rule
 from medldr.prediction.answers import Answers, Unreadable, mean_threshold
+from medldr.prediction.by_group import by_group, group_rule
 from medldr.prediction.items import Item, find_items, item_of_array, listed
 from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
 from medldr.prediction.views import check_views, views_of
 
+Inputs: TypeAlias = str | Path | Sequence[Any] | NDArray[Any] | Tensor
 OnAnswer = Callable[[Item, Sequence[NewItem], NDArray[np.float64]], None]
 """Called with each item that was answered, what each run read of it, and its probabilities."""
 
@@ -76,7 +78,7 @@ def predict_items(
     runs: Sequence[Trained],
     items: Sequence[Item],
     *,
-    tta: Sequence[str] = (),
+    tta: str | Sequence[str] = (),
     on_answer: OnAnswer | None = None,
 ) -> Answers:
     """Answer items, in their order; those that cannot be used are listed with the reason.
@@ -84,12 +86,13 @@ def predict_items(
     Args:
         runs: As `load_runs` gives them.
         items: What is to be predicted.
-        tta: Views that are averaged, by name; see `medldr.prediction.views`.
+        tta: Views that are averaged, by name, or joined by ``+``; see `medldr.prediction.views`.
         on_answer: Called with each answered item, for explanations.
 
     Raises:
         InputError: If a view is unknown or was not trained with.
     """
+    tta = [name for name in (tta.split("+") if isinstance(tta, str) else tta) if name]
     for run in runs:
         check_views(tta, run.record.transform, run.record.input.spatial_size)
     views = views_of(tta, len(runs[0].record.input.spatial_size))
@@ -138,11 +141,12 @@ def predict_items(
 
 def predict(
     runs: str | Path | Sequence[str | Path],
-    inputs: str | Path | Sequence[Any] | NDArray[Any] | Tensor,
+    inputs: Inputs,
     *,
     tta: str | Sequence[str] = (),
     device: str | None = None,
     path_column: str | None = None,
+    group: str | None = None,
     spacing: Sequence[float] | None = None,
 ) -> Answers:
     """Probabilities of new items.
@@ -156,6 +160,8 @@ def predict(
             ``front_back``, ``quarter_turns``, of those that training has seen.
         device: Device to use; unset: the runs' own.
         path_column: Column of a table that names files; unset: the one whose name says so.
+        group: Column of a table with the patient of each item: `Answers.by_group` then has an
+            answer to each patient, as ``evaluation.aggregate`` made them of the run's own.
         spacing: Of arrays, mm between pixels along each axis, for runs that resample to a spacing.
 
     Returns:
@@ -163,20 +169,33 @@ def predict(
         used is in `Answers.unreadable`, and the others are answered.
 
     Raises:
-        InputError: If a folder is no finished run, or nothing is named.
+        InputError: If a folder is no finished run, nothing is named, or the runs did not score
+            groups, or in different ways.
     """
-    loaded = load_runs(runs, device)
-    names = [name for name in (tta.split("+") if isinstance(tta, str) else tta) if name]
-    axes = len(loaded[0].shape) - 1
-    if isinstance(inputs, str | Path):
-        items = find_items([inputs], axes, path_column)
+    return answer(load_runs(runs, device), inputs, tta, path_column, group, spacing)
+
+
+def answer(
+    runs: Sequence[Trained],
+    inputs: Inputs,
+    tta: str | Sequence[str] = (),
+    path_column: str | None = None,
+    group: str | None = None,
+    spacing: Sequence[float] | None = None,
+    on_answer: OnAnswer | None = None,
+) -> Answers:
+    """`predict` with runs that are loaded; `on_answer` is called with each item, as it is made."""
+    how = None if group is None else group_rule([run.folder for run in runs])
+    axes = len(runs[0].shape) - 1
+    given = [inputs] if isinstance(inputs, str | Path) else listed(inputs, axes)
+    if all(isinstance(one, str | Path) for one in given):
+        items = find_items(given, axes, path_column, group)
     else:
-        given = listed(inputs, axes)
-        if all(isinstance(one, str | Path) for one in given):
-            items = find_items(given, axes, path_column)
-        else:
-            items = [item_of_array(number, one, spacing) for number, one in enumerate(given)]
-    return predict_items(loaded, items, tta=names)
+        items = [item_of_array(number, one, spacing) for number, one in enumerate(given)]
+    answers = predict_items(runs, items, tta=tta, on_answer=on_answer)
+    if how is None or not len(answers):
+        return answers
+    return replace(answers, by_group=by_group(answers, items, how))
 
 
 def _batches(runs: Sequence[Trained], items: Sequence[Item]) -> Iterator[list[_Read]]:

@@ -6,12 +6,15 @@ import shutil
 
 import nibabel
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from PIL import Image
 
 import medldr
+from medldr import InputError, explain, predict
 from medldr.evaluation import read_predictions
+from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.prediction.predict import load_runs
 
 
@@ -353,3 +356,35 @@ def test_lists_of_every_kind(lab):
     ):  # fmt: skip
         with pytest.raises(medldr.InputError, match=said):
             medldr.predict(lab.volumes[0], wrong)
+
+
+def test_answers_are_the_table_that_the_command_writes(lab, medldr, tmp_path):
+    names = [*(lab.volume_files / f"anna_{number}.nii.gz" for number in range(3)), "none.nii.gz"]
+    out = tmp_path / "p.csv"
+    words = (lab.volumes[0], *names, "--ensemble", lab.volumes[1], "--out", out)
+    assert medldr("predict", *words).code == 3
+    found = predict(lab.volumes, names)
+    assert found.to_frame().equals(pd.read_csv(out, keep_default_na=False))
+    assert repr(found) == "Answers(3 items, 1 unreadable)"
+    assert found._repr_html_().count("<tr") == 4
+
+
+def test_an_explanation_has_answers_pictures_and_heat(lab, medldr, tmp_path):
+    names = [lab.picture_files / f"bob_{number}.png" for number in range(3)]
+    found = explain(lab.picture, names, tmp_path / "why")
+    np.testing.assert_array_equal(found.answers.prob, predict(lab.picture, names).prob)
+    (run,) = load_runs(lab.picture)
+    for name, heat in zip(names, found.heat, strict=True):
+        seen = run.pipeline.evaluate(torch.from_numpy(run.reader.read(_source(name)).image)[None])
+        target = run.model(seen).argmax(1)
+        np.testing.assert_allclose(heat, grad_cam(run.model, seen, target)[0], atol=1e-6)
+    assert found._repr_html_().count("<img") == 3
+    words = ("--explain", tmp_path / "cli", "--out", tmp_path / "p.csv")
+    assert medldr("predict", lab.picture, *names, *words).code == 0
+    written = sorted((tmp_path / "why").iterdir())
+    assert [path.name for path in written] == ["0001.png", "0002.png", "0003.png", "index.html"]
+    for path in written:
+        assert path.read_bytes() == (tmp_path / "cli" / path.name).read_bytes()
+    with pytest.raises(InputError, match="none of 1 items"):
+        explain(lab.picture, ["none.png"], tmp_path / "nothing")
+    assert not (tmp_path / "nothing" / "index.html").exists()

@@ -1,0 +1,121 @@
+"""Answers to new items with the reasons: heat maps as pictures, as a page and as numbers."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.folders.files import write_text
+from medldr.prediction.answers import Answers, Unreadable, refuse_no_answer
+from medldr.prediction.explainer import PAGE, Explainer
+from medldr.prediction.predict import Inputs, answer, load_runs
+from medldr.reporting.pages.prediction import Decided, Decision, prediction_page
+from medldr.reporting.writers.html import html_page
+
+_SHOWN: Final = 10
+"""Pictures that a notebook shows; the folder has all."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explained:
+    """Answers to new items, and where the networks looked.
+
+    Attributes:
+        answers: The answers.
+        heat: ``(N,)`` the heat map of each item that was answered, with the axes and the size of
+            its image as the run stores it; the mean of all runs, from 0 to 1. Empty where they were
+            not kept.
+        folder: Where the pictures are: ``0001.png`` is the first item that was answered.
+        page: The page of them.
+    """
+
+    answers: Answers
+    heat: tuple[NDArray[np.float32], ...]
+    folder: Path
+    page: Path
+
+    def __repr__(self) -> str:
+        return f"Explained({self.answers!r}, {self.page})"
+
+    def _repr_html_(self) -> str:
+        """The answers and the first pictures."""
+        files = [self.folder / f"{row:04}.png" for row in range(1, len(self.answers) + 1)]
+        drawn = [base64.b64encode(file.read_bytes()).decode() for file in files[:_SHOWN]]
+        pictures = "".join(f'<img src="data:image/png;base64,{one}">' for one in drawn)
+        return self.answers._repr_html_() + pictures
+
+
+def explain(
+    runs: str | Path | Sequence[str | Path],
+    inputs: Inputs,
+    out: str | Path = "explanations",
+    *,
+    tta: str | Sequence[str] = (),
+    device: str | None = None,
+    path_column: str | None = None,
+    group: str | None = None,
+    spacing: Sequence[float] | None = None,
+    force: bool = False,
+    show_ids: bool = False,
+    keep: bool = True,
+) -> Explained:
+    """Answer new items, and draw for each where the network looked (Grad-CAM).
+
+    What is drawn is the class that is decided for: of a volume, the axial, coronal and sagittal
+    plane through the strongest heat, and the same planes under the heat map.
+
+    Args:
+        runs: As `medldr.predict` takes them, and so all that is not listed here.
+        inputs: Files, folders and tables by their paths, or arrays.
+        out: The folder of the pictures and their page, `index.html`.
+        tta: Views of each image whose probabilities are averaged.
+        device: Device to use; unset: the runs' own.
+        path_column: Column of a table that names files.
+        group: Column of a table with the patient of each item.
+        spacing: Of arrays, mm between pixels along each axis.
+        force: Replace the heat maps of an earlier call in `out`.
+        show_ids: Name the files on the page.
+        keep: Keep the heat maps in memory, too, as `Explained.heat`.
+
+    Raises:
+        InputError: As `medldr.predict`, or if no item can be used, a network has no feature maps,
+            or `out` holds something.
+    """
+    loaded = load_runs(runs, device)
+    explainer = Explainer(loaded, Path(out), force=force, keep=keep)
+    answers = answer(loaded, inputs, tta, path_column, group, spacing, explainer)
+    refuse_no_answer(answers)
+    shown = answers
+    if not show_ids:
+        hidden = [Unreadable("an item", one.reason) for one in answers.unreadable]
+        names = tuple(f"item {row}" for row in range(1, len(answers) + 1))
+        shown = replace(answers, names=names, unreadable=tuple(hidden))
+    page = explainer.folder / PAGE
+    title = loaded[0].folder.resolve().name
+    write_text(page, html_page(prediction_page(decisions(title, shown), explainer.pictures)))
+    return Explained(answers, tuple(explainer.heat), explainer.folder, page)
+
+
+def decisions(title: str, answers: Answers, widest: int | None = None) -> Decided:
+    """Answers as pages and tables take them, their names cut to a width."""
+    positive, threshold = answers.positive_class, answers.threshold
+    rule = None if positive is None or threshold is None else (positive, threshold)
+    column = None if rule is None else answers.class_names.index(rule[0])
+    made = []
+    for row, (name, predicted) in enumerate(zip(answers.names, answers.predicted, strict=True)):
+        prob = answers.prob[row]
+        short = widest is not None and len(name) > widest
+        called = f"…{name[1 - (widest or 0) :]}" if short else name
+        classes = tuple(filter(None, predicted.split("|"))) if answers.task == "multi-label" else (
+            predicted,
+        )  # fmt: skip
+        chance = float(prob.max() if column is None else prob[column])
+        made.append(Decision(called, classes, chance, answers.warnings[row]))
+    items = "groups" if answers.images else "items"
+    return Decided(title, items, made, rule, answers.notes, answers.unreadable)
