@@ -121,14 +121,13 @@ def test_a_file_without_its_first_bytes_is_read_and_told(tmp_path):
     assert "1 item: it lacks the 132 bytes that a DICOM file begins with" in notes_of(file)
 
 
-def series(folder, seed=0, slices=3, uid=None, description=None):
+def series(folder, seed=0, slices=3, uid=None, description=None, number=None):
     values = np.random.default_rng(seed).integers(0, 900, (5, 4, slices)).astype(np.int16)
     tags = {"SeriesInstanceUID": uid} if uid else {}
     names = [f"{description or 'IM'}{n}" for n in range(slices)]
     place = np.diag([1.0, 1, 2, 1])
-    dicom_files.series(
-        folder, values, place, names=names, **tags, SeriesDescription=description or "CHEST"
-    )
+    tags |= {"SeriesDescription": description or "CHEST", "SeriesNumber": number}
+    dicom_files.series(folder, values, place, names=names, **tags)
     return values
 
 
@@ -157,11 +156,11 @@ def test_a_localizer_is_left_out_and_two_series_are_not_guessed_between(tmp_path
         images_of(file, window=(0.0, 1000.0))["p0"][0] * 1000, values, atol=1e-3
     )
     assert "1 item: files of other series are left out: 1" in notes_of(file)
-    series(tmp_path / "p1", 9, uid="1.2.4", description="THIN")
+    series(tmp_path / "p1", 9, uid="1.2.4", description="THIN", number=7)
     said = refused(file)
     assert "p1: the folder holds 2 series or films" in said
-    assert "'CHEST'" in said
-    assert "'THIN'" in said
+    assert "CT, slices: 3; series 7, CT, slices: 3. Say which" in said
+    assert "CHEST" not in said  # a description may name the patient
     assert images_of(table(tmp_path, ["p0", "p1#1.2.4"]))["p1#1.2.4"].shape == (1, 5, 4, 3)
 
 

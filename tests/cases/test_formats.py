@@ -5,7 +5,21 @@ import numpy as np
 import openpyxl
 import pytest
 import SimpleITK
-from own_scans import RAMP, built, images_of, mapping, noise, notes_of, picture, refused, table
+import tifffile
+from own_scans import (
+    RAMP,
+    built,
+    dicom_files,
+    images_of,
+    mapping,
+    noise,
+    notes_of,
+    picture,
+    refused,
+    run_file,
+    table,
+)
+from pydicom import Dataset, dcmread
 
 from medldr.config import load_config
 from medldr.data import build_data
@@ -64,6 +78,74 @@ def test_a_pair_is_one_scan_and_a_lone_image_lacks_its_header(tmp_path):
     text = refused(None, root=str(tmp_path), folders=["label"])
     assert "a/scan0.img: its .hdr is missing" in text
     assert "scan0.img: its .hdr is missing" in refused(table(tmp_path, ["a/scan0.img", *names[1:]]))
+
+
+def _planes(path, number):
+    values = np.random.default_rng(number).integers(0, 255, (3, 12, 10)).astype(np.uint8)
+    keys = {"photometric": "minisblack", "metadata": {"axes": "CYX"}, "ome": True}
+    tifffile.imwrite(path, values, **keys)
+
+
+def test_three_planes_of_an_ome_tiff_are_one_colour_picture(tmp_path, medldr):
+    folder = _tree(tmp_path / "cells", ".tif", _planes)
+    found = built(None, root=str(folder), folders=["domain", "label"]).table
+    assert found.images.shape[1:] == (3, 12, 10)
+    assert {(one.mode, one.frames) for one in found.facts} == {("RGB", 1)}
+    ended = medldr("new", folder, "--yes", "--kind", "photo", "--out", tmp_path / "study.yaml")
+    assert ended.code == 0, ended.err
+    assert "recipe/own_2d" in (tmp_path / "study.yaml").read_text()
+    bad = folder / "h0/a/p0.tif"
+    keys = {"photometric": "minisblack", "metadata": {"axes": "QYX"}, "ome": True}
+    tifffile.imwrite(bad, np.zeros((3, 12, 10), np.uint8), **keys)
+    text = refused(None, root=str(folder), folders=["domain", "label"])
+    assert "h0/a/p0.tif: its axes are QYX (3 x 12 x 10)" in text
+
+
+# Windows that files recommend
+
+
+def _slices(folder, centers, **tags):
+    """Eight CT slices of each of three hospitals, and the table of them."""
+    rows = []
+    for number in range(24):
+        hospital, pixels = number // 8, np.random.default_rng(number).integers(0, 4096, (8, 8))
+        dataset = dicom_files.dicom(
+            pixels.astype(np.uint16), bits=12, RescaleIntercept=-1024, **tags,
+            WindowCenter=centers[hospital], WindowWidth=[400, 1500][: len(centers[hospital])],
+        )  # fmt: skip
+        dicom_files.save(dataset, folder / f"{number}.dcm")
+        rows.append((f"{number}.dcm", "ab"[number % 2], f"h{hospital}"))
+    return table(folder, rows, "path,label,hospital")
+
+
+def test_of_several_windows_the_first_is_taken_and_unlike_hospitals_are_a_finding(tmp_path, medldr):
+    file = _slices(tmp_path, [[40, -600], [40], [-600, 40]])
+    found = built(file, domain="hospital", window="file")
+    assert {one.window for one in found.table.facts[:16]} == {(-160.0, 239.0)}
+    notes = " ".join(found.notes)
+    assert "16 items recommend several windows; their first window is taken" in notes
+    shift = "h0, h1 by -160 to 239; h2 by -800 to -401"
+    assert shift in notes
+    ended = medldr("data", "check", run_file(tmp_path, file, domain="hospital", window="file"))
+    assert ended.code == 0, ended.err
+    assert "a shift that reading makes" in " ".join(ended.out.split())
+    assert "a shift that reading makes" not in notes_of(file, domain="hospital", window="ct")
+
+
+def test_a_sigmoid_or_a_look_up_table_is_refused_where_it_is_asked_for(tmp_path):
+    lut = Dataset()
+    lut.LUTDescriptor, lut.LUTData = [4, 0, 16], bytes(8)
+    centers = [[40]] * 3
+    file = _slices(tmp_path, centers, VOILUTFunction="SIGMOID")
+    assert "it recommends a sigmoid curve, which is not applied" in refused(file, window="file")
+    assert len(built(file, window="ct").table) == 24
+    file = _slices(tmp_path, centers, VOILUTSequence=[lut])
+    assert "recommend a look-up table, too; their first window" in notes_of(file, window="file")
+    for name in tmp_path.glob("*.dcm"):
+        dataset = dcmread(name)
+        del dataset.WindowCenter, dataset.WindowWidth
+        dataset.save_as(name)
+    assert "recommends a look-up table (VOI LUT), which is not" in refused(file, window="file")
 
 
 # Tables of offices

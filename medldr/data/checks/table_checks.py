@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.checks.duplicates import Findings, duplicates
+from medldr.data.checks.windows import unlike_windows
 from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look, digest_of
 from medldr.data.spec import task_of
 from medldr.data.threads import Made, in_threads
@@ -110,7 +111,7 @@ def find_faults(table: ImageTable, known: Mapping[str, Look] | None = None) -> F
     digests = [looks[item].digest for item in ids]
     equal = duplicates(table, digests, np.flatnonzero(~constant).tolist())
     same = _constant_notes(table, constant, by_name=bool(by_id))
-    return Findings(equal.wrong, (*notes, *same, *equal.notes))
+    return Findings(equal.wrong, (*notes, *same, *equal.notes, *unlike_windows(table)))
 
 
 def _constant_notes(

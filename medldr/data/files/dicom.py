@@ -210,9 +210,11 @@ def _chosen(series: dict[str, list[Slice]], uid: str | None) -> tuple[list[Slice
 
 
 def _described(files: list[Slice]) -> str:
+    """What tells a series from others: its description may name the patient, and so may its UID."""
     header, count = files[0].header, sum(file.frames for file in files)
-    description = str(header.get("SeriesDescription") or "").strip()
-    return f"slices: {count}, {header.get('Modality') or 'modality unknown'} {description!r}"
+    number = header.get("SeriesNumber")
+    named = "" if number is None else f"series {number}, "
+    return f"{named}{header.get('Modality') or 'modality unknown'}, slices: {count}"
 
 
 def _without_copies(files: Sequence[Slice]) -> tuple[list[Slice], tuple[str, ...]]:
@@ -320,5 +322,6 @@ def _scan(
         bits=frames.bits,
         modality=frames.modality,
         window=frames.window,
+        voi=frames.voi,
         warnings=tuple(dict.fromkeys((*frames.warnings, *warnings))),
     )

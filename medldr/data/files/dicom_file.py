@@ -29,7 +29,7 @@ PLACE: Final = (
 SHAPE: Final = ("Rows", "Columns", "SamplesPerPixel", "NumberOfFrames")
 
 DESCRIPTION: Final = (
-    *("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "SeriesDescription", "Modality"),
+    *("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "SeriesNumber", "Modality"),
     *("InstanceNumber", "WindowCenter", "WindowWidth", "VOILUTFunction"),
 )
 """Elements that only describe a picture. A broken one counts as missing."""

@@ -18,12 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom import uid
 from pydicom.encaps import generate_frames
+from pydicom.multival import MultiValue
 from pydicom.pixels.decoders.base import get_decoder
 from pydicom.pixels.processing import apply_color_lut, apply_modality_lut, convert_color_space
 from pydicom.pixels.utils import as_pixel_options
 
 from medldr.data.files.dicom_file import functional_group, holds_pixels
-from medldr.data.files.scan import ScanError, finite, plain_numbers, scaled
+from medldr.data.files.scan import ScanError, Voi, finite, plain_numbers, scaled
 
 _STREAMS: Final = (
     *(*uid.JPEGTransferSyntaxes, *uid.JPEGLSTransferSyntaxes, *uid.JPEG2000TransferSyntaxes),
@@ -48,6 +49,7 @@ class Frames(NamedTuple):
         warnings: What was replaced, and what the file says otherwise than its pixels do.
         modality: CT, MR and so on; empty if the file does not say.
         window: Lowest and highest value to show; None if the file names none.
+        voi: See `Scan.voi`.
     """
 
     values: NDArray[Any]
@@ -56,6 +58,7 @@ class Frames(NamedTuple):
     warnings: tuple[str, ...] = ()
     modality: str = ""
     window: Window | None = None
+    voi: Voi = ""
 
 
 def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:
@@ -74,7 +77,9 @@ def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:
         frames = _with_dark_padding(dataset, frames)
     numbers, warnings = plain_numbers(frames.values), [*assumed, *frames.warnings]
     modality = str(dataset.get("Modality") or "")
-    frames = frames._replace(values=numbers, modality=modality, warnings=tuple(warnings))
+    frames = frames._replace(
+        values=numbers, modality=modality, voi=_voi(dataset), warnings=tuple(warnings)
+    )
     if numbers.shape[-1] == 3:  # the standard rescales grey only
         return frames
     window = _window(dataset)
@@ -329,6 +334,17 @@ def _window(dataset: Any) -> Window | None:
         # PS3.3, C.11.2.1.2.1: a width of 256 has 256 steps and so 255 between its ends.
         center, width = center - 0.5, width - 1
     return (center - width / 2, center + width / 2) if width > 0 else None
+
+
+def _voi(dataset: Any) -> Voi:
+    """What a file recommends beside, or in place of, one window (PS3.3, C.11.2.1)."""
+    holder = functional_group(dataset, 0, "FrameVOILUTSequence") or dataset
+    if str(holder.get("VOILUTFunction")) == "SIGMOID":
+        return "sigmoid"
+    if "VOILUTSequence" in holder:
+        return "table"
+    centers = holder.get("WindowCenter")
+    return "several" if isinstance(centers, MultiValue) and len(centers) > 1 else ""
 
 
 def _first(value: Any) -> float | None:

@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import TypeAdapter
 
 from medldr.data.files.geometry import seen_as
-from medldr.data.files.scan import Kind, Scan
+from medldr.data.files.scan import Kind, Scan, Voi
 
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 
@@ -38,6 +38,7 @@ class Facts(NamedTuple):
         window: Lowest and highest value that the file recommends to show; None if none.
         frames: Frames or pages.
         warnings: What was changed or assumed.
+        voi: See `Scan.voi`.
     """
 
     kind: Kind
@@ -53,6 +54,7 @@ class Facts(NamedTuple):
     window: tuple[float, float] | None
     frames: int
     warnings: tuple[str, ...]
+    voi: Voi = ""
 
     @classmethod
     def of(cls, scan: Scan) -> Facts:
@@ -70,6 +72,7 @@ class Facts(NamedTuple):
             low=float(values.min()),
             high=float(values.max()),
             window=scan.window,
+            voi=scan.voi,
             frames=scan.frames,
             warnings=scan.warnings,
         )

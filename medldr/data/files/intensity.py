@@ -34,9 +34,10 @@ Source: the usual levels and widths of radiology (bone 400 / 1800, lung -600 / 1
 40 / 400, brain 40 / 80); `ct` is ours: air to dense bone.
 """
 
-NO_WINDOW: Final = (
-    "it recommends no window (data.window: file). Name one, such as data.window=percentile"
-)
+_NO_WINDOW: Final = {
+    "sigmoid": "it recommends a sigmoid curve, which is not applied",
+    "table": "it recommends a look-up table (VOI LUT), which is not applied",
+}
 
 NO_UNIT: Final = ("MR", "NM", "PT")
 """Modalities whose numbers depend on a scanner's gain, whatever the bits they are stored with."""
@@ -60,8 +61,9 @@ def value_range(scan: Scan, rules: Rules) -> tuple[float, float]:
     if rule in WINDOWS:
         return WINDOWS[rule]
     if rule == "file":
-        if scan.window is None:
-            raise ScanError(NO_WINDOW)
+        reason = window_fault(scan)
+        if scan.window is None or reason:
+            raise ScanError(reason)
         return scan.window
     if rule == "bit depth":
         # 16 bits are often those of the memory alone: the rules say how many are in use.
@@ -94,6 +96,14 @@ def rule_name(item: Scan | Facts, window: str | tuple[float, float], bit_depth: 
     if item.bits is not None and (item.bits != 16 or bit_depth is not None):
         return "bit depth"
     return "percentile"
+
+
+def window_fault(item: Scan | Facts) -> str:
+    """Why no window of a file can be taken (`data.window: file`); empty where one can."""
+    if item.window is not None and item.voi != "sigmoid":
+        return ""
+    why = _NO_WINDOW.get(item.voi, "it recommends no window")
+    return f"{why} (data.window: file). Name a window, such as data.window=percentile"
 
 
 def depth_of(highest: float) -> Literal[8, 12, 16]:

@@ -7,13 +7,14 @@ Source:
     colours, three channels even where all of them are grey; 16 bits of grey are kept, of colour the
     upper eight, as Pillow reads them. Colours of CMYK, YCbCr and Lab become RGB by Pillow's
     conversion, without a colour profile. Of an animated PNG, WebP or GIF and of a TIFF with pages
-    all frames are read; a TIFF's pages that are marked as smaller copies or as masks are not, nor
-    is the preview that a camera keeps behind a photograph.
+    all frames are read, or the axes that it names (`medldr.data.files.tiff`); a TIFF's pages that
+    are marked as smaller copies or as masks are not, nor is the preview that a camera keeps behind
+    a photograph.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
@@ -22,12 +23,15 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from medldr.data.files.intensity import as_channels
-from medldr.data.files.picture_file import from_picture, room_for
-from medldr.data.files.scan import Scan, ScanError, finite
+from medldr.data.files.picture_file import MOST_PIXELS, from_picture, room_for
+from medldr.data.files.scan import Scan, ScanError, bits_of, finite, plain_numbers
+from medldr.data.files.tiff import layout_of, read_page
 
 Ground = Literal["white", "black"]
 
 TURNED: Final = "turned upright, as its camera noted"
+
+_UPPER_EIGHT: Final = ("its colours have 16 bits, of which the upper eight are kept",)
 
 _GREY: Final = ("1", "L", "LA", "La")
 _WHOLE_IN_16: Final = ("PNG", "PPM")
@@ -93,27 +97,61 @@ def read_picture(
         >>> scan.values.shape, int(scan.values.min()), scan.warnings[0]
         ((3, 2, 4), 255, '8 of 8 pixels are transparent, which are seen on white (data.ground)')
     """
+    layout = layout_of(path)
+    if layout.odd:
+        return _scan(layout.planes, lambda number: _odd_frame(path, number), first)
 
     def scan_of(picture: Image.Image) -> Scan:
-        pages = _pages(picture)
-        frames = []
-        with room_for(picture, 1 if first else len(pages)):
-            for number in pages[:1] if first else pages:
-                if number or picture.tell() != number:
-                    picture.seek(number)
-                frame = _decoded(picture, ground)
-                frames.append(_upright(frame, picture) if exif else frame)
-        values, bits, mode, _ = frames[0]
-        return Scan(
-            values=values if len(frames) == 1 else _stacked([one.values for one in frames]),
-            kind="picture",
-            mode=mode,
-            bits=bits,
-            frames=len(pages),
-            warnings=tuple(dict.fromkeys(text for one in frames for text in one.warnings)),
-        )
+        def decode(number: int) -> _Frame:
+            if number or picture.tell() != number:
+                picture.seek(number)
+            frame = _decoded(picture, ground)
+            return _upright(frame, picture) if exif else frame
+
+        planes = layout.planes or [(number,) for number in _pages(picture)]
+        with room_for(picture, len(planes[0]) * (1 if first else len(planes))):
+            return _scan(planes, decode, first)
 
     return from_picture(path, scan_of, checked=True)
+
+
+def _scan(planes: Sequence[Sequence[int]], decode: Callable[[int], _Frame], first: bool) -> Scan:
+    """A scan of frames, each of which is made of the pages of its channels."""
+    frames = [
+        _joined([decode(number) for number in of_frame])
+        for of_frame in (planes[:1] if first else planes)
+    ]
+    values, bits, mode, _ = frames[0]
+    return Scan(
+        values=values if len(frames) == 1 else _stacked([one.values for one in frames]),
+        kind="picture",
+        mode=mode,
+        bits=bits,
+        frames=len(planes),
+        warnings=tuple(dict.fromkeys(text for one in frames for text in one.warnings)),
+    )
+
+
+def _joined(channels: list[_Frame]) -> _Frame:
+    """One frame of planes that are its channels."""
+    frame, count = channels[0], len(channels)
+    if count == 1:
+        return frame
+    if len({(one.values.shape, one.values.dtype) for one in channels}) > 1:
+        raise ScanError("its planes differ in size or in type. Save it with planes that are alike")
+    values = np.concatenate([one.values for one in channels])
+    mode = (
+        "RGB" if len(values) == 3 and frame.bits == 8 else f"{frame.mode}, {len(values)} channels"
+    )
+    return frame._replace(values=values, mode=mode)
+
+
+def _odd_frame(path: Path, number: int) -> _Frame:
+    """A frame of numbers that Pillow does not decode."""
+    values, replaced = finite(plain_numbers(read_page(path, number, MOST_PIXELS)))
+    if len(values) == 3 and values.dtype == np.uint16:
+        return _Frame((values >> 8).astype(np.uint8), 8, "RGB", (*_UPPER_EIGHT, *replaced))
+    return _Frame(values, bits_of(values), str(values.dtype), replaced)
 
 
 def _pages(picture: Image.Image) -> list[int]:
@@ -162,7 +200,7 @@ def _decoded(picture: Image.Image, ground: Ground) -> _Frame:
         return _Frame(np.array(picture, dtype=np.int32)[None], None, "int32")
     warnings: tuple[str, ...] = ()
     if ";16" in raw:
-        warnings = ("its colours have 16 bits, of which the upper eight are kept",)
+        warnings = _UPPER_EIGHT
     _scale_transparency(picture, raw)
     grey, transparent = picture.mode in _GREY, picture.has_transparency_data
     plain = picture.convert(("L" if grey else "RGB") + ("A" if transparent else ""))

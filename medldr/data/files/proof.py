@@ -19,7 +19,7 @@ from medldr.data.files.config import ScanConfig
 from medldr.data.files.facts import Facts
 from medldr.data.files.geometry import box_around, margin_around, require_dims
 from medldr.data.files.image import NO_SPACING
-from medldr.data.files.intensity import NO_WINDOW, too_deep
+from medldr.data.files.intensity import too_deep, window_fault
 from medldr.data.files.memory import Examined, prove, state_of
 from medldr.data.files.read import (
     MASK_GROUND,
@@ -212,8 +212,8 @@ def _require_channels(has: int, config: ScanConfig) -> None:
 
 
 def _require_values(facts: Facts, config: ScanConfig) -> None:
-    if config.window == "file" and facts.window is None:
-        raise ScanError(NO_WINDOW)
+    if config.window == "file" and (reason := window_fault(facts)):
+        raise ScanError(reason)
     depth = config.bit_depth
     if isinstance(depth, str) or config.window != "auto" or facts.bits != 16:
         return

@@ -26,6 +26,7 @@ _LOGGERS: Final = (
     "pylibjpeg.utils",
     "openjpeg.utils",
     "nibabel.global",
+    "tifffile",
 )
 """A filter holds for one logger and not for those below it, so each is named."""
 

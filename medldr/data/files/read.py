@@ -27,7 +27,7 @@ from medldr.data.files.scan import (
 )
 from medldr.folders.provenance import installed_version
 
-READER: int = 4
+READER: int = 5
 """Raised whenever a reader gives other values than before, so that nothing remembered is used."""
 
 MASK_GROUND: Final = "black"

@@ -80,6 +80,8 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
         _require_one_size(config, dims, facts, name)
     _one_scale(rules, items, notes)
     _unusual(rules, items, notes)
+    if rules.window == "file":
+        _recommended(items, notes)
     return rules, [*notes, *warning_notes(items)]
 
 
@@ -192,6 +194,16 @@ def _one_scale(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:
         )
     elif not rules.eight_bit and rules.window == "auto" and names:
         notes.append(f"values are scaled by the rule {next(iter(names))!r} (data.window)")
+
+
+def _recommended(items: Sequence[Facts], notes: list[str]) -> None:
+    """Note what files recommend beside the window that is taken."""
+    for voi, what in (("several", "several windows"), ("table", "a look-up table, too")):
+        count = sum(one.voi == voi for one in items)
+        if count:
+            notes.append(
+                f"{count:,} items recommend {what}; their first window is taken (data.window: file)"
+            )
 
 
 def _unusual(rules: Rules, items: Sequence[Facts], notes: list[str]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Kind = Literal["nifti", "metaimage", "nrrd", "dicom", "picture", "array"]
+Voi = Literal["", "several", "sigmoid", "table"]
 
 NIFTI: Final = (".nii", ".nii.gz", ".hdr", ".img", ".hdr.gz", ".img.gz", ".mgh", ".mgz")
 DICOM: Final = (".dcm", ".dicom", ".ima")
@@ -69,6 +70,8 @@ class Scan:
             None for other numbers.
         modality: As DICOM names it (CT, MR, DX); empty if unknown.
         window: Lowest and highest value that the file itself recommends to show; None if none.
+        voi: What the file recommends to show beside, or in place of, one window: ``several``
+            windows, a ``sigmoid`` of one, or a look-up ``table``; empty if none of these.
         frames: Frames or pages in the file; 1 for a plain picture or volume.
         warnings: What was changed or assumed, a sentence each, without names.
     """
@@ -81,6 +84,7 @@ class Scan:
     bits: int | None = None
     modality: str = ""
     window: tuple[float, float] | None = None
+    voi: Voi = ""
     frames: int = 1
     warnings: tuple[str, ...] = ()
 

@@ -1,11 +1,13 @@
 """Pictures of every kind as a viewer shows them, at their own depth; damaged ones named."""
 
+import re
 import struct
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+import tifffile
 from PIL import Image, ImageOps, PngImagePlugin
 
 from medldr.data.files.intensity import as_channels
@@ -390,3 +392,92 @@ def test_grey_is_repeated_and_four_channels_are_refused(noise):
     assert as_channels(grey, 1) is grey
     with pytest.raises(ScanError, match="it has 4 channels"):
         as_channels(noise(4, 4, 5), 3)
+
+
+# ---------------------------------------------------------------- planes of a TIFF
+
+
+def planes(path, values, axes, **more):
+    tifffile.imwrite(path, values, photometric="minisblack", metadata={"axes": axes}, **more)
+    return path
+
+
+@pytest.mark.parametrize("kind", [{"ome": True}, {"imagej": True}, {}])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_planes_of_named_axes_are_channels_and_slices(tmp_path, noise, kind, dtype):
+    values = noise(4, 3, 5, 7).astype(dtype)  # slices, channels, rows, columns
+    picture = read_picture(planes(tmp_path / "a.tif", values[0], "CYX", **kind))
+    np.testing.assert_array_equal(picture.values, values[0])
+    assert (picture.frames, picture.bits) == (1, 8 * values.itemsize)
+    assert picture.mode == ("RGB" if dtype == np.uint8 else "16-bit grey, 3 channels")
+    stack = read_picture(planes(tmp_path / "b.tif", values, "ZCYX", **kind))
+    np.testing.assert_array_equal(stack.values, values.transpose(1, 3, 2, 0))
+    assert stack.frames == 4
+    first = read_picture(tmp_path / "b.tif", first=True)
+    np.testing.assert_array_equal(first.values, values[0])
+    film = read_picture(planes(tmp_path / "c.tif", values[:, 0], "TYX", **kind))
+    np.testing.assert_array_equal(film.values, values[None, :, 0].transpose(0, 3, 2, 1))
+
+
+def test_two_channels_are_two_and_channels_may_come_before_slices(tmp_path, noise):
+    values = noise(2, 3, 5, 7)
+    picture = read_picture(planes(tmp_path / "a.ome.tif", values[:, 0], "CYX"))
+    np.testing.assert_array_equal(picture.values, values[:, 0])
+    assert picture.mode == "8-bit grey, 2 channels"
+    stack = read_picture(planes(tmp_path / "b.ome.tif", values, "CZYX"))
+    np.testing.assert_array_equal(stack.values, values.transpose(0, 3, 2, 1))
+
+
+@pytest.mark.parametrize("axes", ["QYX", "TZYX", "TCZYX"])
+def test_axes_that_nobody_can_tell_apart_are_refused(tmp_path, noise, axes):
+    values = noise(*(2, 3, 4)[: len(axes) - 2], 5, 7)
+    with pytest.raises(ScanError, match=f"its axes are {axes} .*read are C .channels.*own"):
+        read_picture(planes(tmp_path / "a.ome.tif", values, axes))
+
+
+def test_planes_in_another_file_are_not_read(tmp_path, noise):
+    path = planes(tmp_path / "a.ome.tif", noise(2, 5, 7), "CYX")
+    planes(tmp_path / "b.ome.tif", noise(2, 5, 7), "CYX")
+    text = tifffile.tiffcomment(path)
+    uuid = '<UUID FileName="b.ome.tif">urn:uuid:00000000-0000-0000-0000-000000000000</UUID>'
+    moved = re.sub(r"(<TiffData[^>]*?)/>|(<TiffData[^>]*>).*?</TiffData>", "", text)
+    data = f'<TiffData IFD="0" FirstC="1" PlaneCount="1">{uuid}</TiffData>'
+    own = '<TiffData IFD="0" FirstC="0" PlaneCount="1"/>'
+    tifffile.tiffcomment(path, moved.replace("</Pixels>", f"{own}{data}</Pixels>"))
+    with pytest.raises(ScanError, match="not all pages of this file"):
+        read_picture(path)
+
+
+def test_deep_colours_by_plane_are_those_by_pixel(tmp_path):
+    colours = np.random.default_rng(0).integers(0, 65536, (3, 6, 8)).astype(np.uint16)
+    keys = {"photometric": "rgb", "metadata": None}
+    tifffile.imwrite(tmp_path / "planes.tif", colours, planarconfig="separate", **keys)
+    tifffile.imwrite(tmp_path / "pixels.tif", colours.transpose(1, 2, 0), **keys)
+    one, other = (read_picture(tmp_path / f"{name}.tif") for name in ("planes", "pixels"))
+    np.testing.assert_array_equal(one.values, other.values)
+    assert (one.values == colours >> 8).all()
+    assert one.warnings == other.warnings
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16", "int8"])
+def test_numbers_that_pillow_does_not_decode_keep_their_values(tmp_path, dtype):
+    values = np.array([[-5, 1, 30], [4, 7, 7]]).astype(dtype)
+    keys = {"photometric": "minisblack", "metadata": None}
+    tifffile.imwrite(tmp_path / "a.tif", np.stack([values, values + 1]), **keys)
+    scan = read_picture(tmp_path / "a.tif")
+    assert (scan.frames, scan.bits) == (2, None)
+    np.testing.assert_array_equal(scan.values[0, :, :, 1].T, values + 1)
+    np.testing.assert_array_equal(read_picture(tmp_path / "a.tif", first=True).values[0], values)
+    content = (tmp_path / "a.tif").read_bytes()
+    (tmp_path / "a.tif").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ScanError):
+        read_picture(tmp_path / "a.tif")
+
+
+def test_a_value_that_is_not_a_number_is_replaced_in_double_precision_too(tmp_path):
+    values = np.array([[np.nan, 2.0], [0.5, 1.0]])
+    for dtype in ("float32", "float64"):
+        tifffile.imwrite(tmp_path / f"{dtype}.tif", values.astype(dtype), metadata=None)
+        scan = read_picture(tmp_path / f"{dtype}.tif")
+        assert scan.values[0].tolist() == [[0.5, 2.0], [0.5, 1.0]]
+        assert "1 of 4 numbers are not finite" in scan.warnings[0]

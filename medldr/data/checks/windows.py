@@ -1,0 +1,43 @@
+"""Domains whose images are scaled from different values: a shift that nothing but reading makes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from medldr.data.files.facts import Facts
+from medldr.data.files.intensity import rule_name
+from medldr.data.files.rules import SCAN
+from medldr.data.image_table import ImageTable
+
+
+def unlike_windows(table: ImageTable) -> Iterator[str]:
+    """A sentence where the usual scale of one domain is not that of another.
+
+    Args:
+        table: A data set; nothing is known of one that was not made of scans.
+    """
+    reading = table.reading or {}
+    if reading.get("kind") != SCAN or not table.facts:
+        return
+    of_domain: dict[str, Counter[str]] = {}
+    for domain, facts in zip(table.domains.tolist(), table.facts, strict=True):
+        scale = _scale(facts, reading["window"], reading["bit_depth"])
+        of_domain.setdefault(domain, Counter())[scale] += 1
+    alike: dict[str, list[str]] = {}
+    for domain, scales in sorted(of_domain.items()):
+        alike.setdefault(scales.most_common(1)[0][0], []).append(domain)
+    if len(alike) > 1:
+        listed = "; ".join(f"{', '.join(names)} by {scale}" for scale, names in alike.items())
+        yield (
+            f"{table.name}: domains are scaled unlike each other, a shift that reading makes: "
+            f"{listed}. Set data.window to one rule for all"
+        )
+
+
+def _scale(facts: Facts, window: str | tuple[float, float], bit_depth: int | None) -> str:
+    rule = rule_name(facts, window, bit_depth)
+    if rule == "file" and facts.window is not None:
+        low, high = facts.window
+        return f"{low:g} to {high:g}"
+    return rule
