@@ -1,12 +1,12 @@
-"""The sections of a page, each made by itself: one that fails costs no other."""
+"""The verdict and the sections of a page, each made by itself: one that fails costs no other."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
-from medldr.reporting.document import Bullets, Section
+from medldr.reporting.document import Bullets, Section, Verdict
 from medldr.reporting.prose import said_of
 
 logger = logging.getLogger("medldr.reporting")
@@ -14,6 +14,7 @@ logger = logging.getLogger("medldr.reporting")
 STRICT = False
 """Whether an error in a section is raised, as the tests of medldr want it."""
 
+T = TypeVar("T")
 Parts: TypeAlias = Iterable[tuple[str, Callable[[], Section | None]]]
 
 
@@ -50,12 +51,26 @@ def assemble(page: str, parts: Parts) -> list[Section]:
 
 def _made(page: str, name: str, make: Callable[[], Section | None]) -> Section | None:
     said = said_of(page, name)
+
+    def failed(reason: str) -> Section:
+        text = Bullets([f"This section could not be made: {reason}"], "warnings")
+        return Section(said.anchor or name, said.short, said.short, [text])
+
+    return _guarded(f"the section {said.short!r}", make, failed)
+
+
+def answered(make: Callable[[], Verdict]) -> Verdict:
+    """The verdict of a page; one that cannot be made costs no page, and says why."""
+    return _guarded(
+        "the verdict", make, lambda why: Verdict("not made", f"The answer could not be made: {why}")
+    )
+
+
+def _guarded(what: str, make: Callable[[], T], failed: Callable[[str], T]) -> T:
     try:
         return make()
-    except Exception as error:  # a page without a section is better than no page
+    except Exception as error:  # a page without a part is better than no page
         if STRICT:
             raise
-        logger.warning("the section %r of a page could not be made", said.short, exc_info=True)
-        reason = f"{type(error).__name__}: {error}".strip().rstrip(":")
-        failed = Bullets([f"This section could not be made: {reason}"], "warnings")
-        return Section(said.anchor or name, said.short, said.short, [failed])
+        logger.warning("%s of a page could not be made", what, exc_info=True)
+        return failed(f"{type(error).__name__}: {error}".strip().rstrip(":"))

@@ -6,7 +6,7 @@ A `Document` is made once and written by any of the writers (HTML, Markdown, LaT
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from medldr.reporting.table import Table
@@ -143,7 +143,22 @@ class Pictures:
     large: bool = False
 
 
-Block: TypeAlias = Paragraph | Bullets | Heading | Pairs | Folded | Figures | Pictures | Table
+@dataclass(frozen=True)
+class Footnotes:
+    """What stands below tables.
+
+    Attributes:
+        footnotes: (sign, text).
+        notes: Sentences below these.
+    """
+
+    footnotes: Sequence[tuple[str, str]]
+    notes: Sequence[str]
+
+
+Block: TypeAlias = (
+    Paragraph | Bullets | Heading | Pairs | Folded | Figures | Pictures | Table | Footnotes
+)
 B = TypeVar("B", bound=Block)
 
 
@@ -175,6 +190,28 @@ class Section:
     def of(self, kind: type[B]) -> list[B]:
         """Its blocks of one kind."""
         return [block for block in self.blocks if isinstance(block, kind)]
+
+    @property
+    def page(self) -> Sequence[Block]:
+        """Its blocks as they stand on a page: what is said below several tables is said once."""
+        below = [said for table in self.tables for said in (*table.footnotes, *table.notes)]
+        often = {said: None for said in below if below.count(said) > 1}
+        if not often:
+            return self.blocks
+        footnotes = [said for said in often if isinstance(said, tuple)]
+        last = Footnotes(footnotes, [said for said in often if isinstance(said, str)])
+        shown: list[Block] = [
+            replace(
+                block,
+                footnotes=[said for said in block.footnotes if said not in often],
+                notes=[said for said in block.notes if said not in often],
+            )
+            if isinstance(block, Table)
+            else block
+            for block in self.blocks
+        ]
+        end = max(place for place, block in enumerate(shown) if isinstance(block, Table)) + 1
+        return [*shown[:end], last, *shown[end:]]
 
     @property
     def tables(self) -> list[Table]:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from medldr.errors import did_you_mean
 from medldr.reporting.document import Block, Paragraph, Section
+from medldr.reporting.table import Table
 
 FILE: Final = Path(__file__).parent / "templates" / "sections.json"
 
@@ -128,4 +129,6 @@ def section(page: str, name: str, /, *blocks: Block | None, **given: object) -> 
     first = [text.format(**given).strip() for text in said.text]
     made.blocks[:0] = [Paragraph(text) for text in first if text]
     made.add(Paragraph(said.remark.format(**given), "small"))
+    signs = Table("", [])
+    made.blocks = [b.lettered(signs) if isinstance(b, Table) else b for b in made.blocks]
     return made

@@ -18,7 +18,7 @@ from medldr.reporting.pages.run import run_page
 from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import RunFiles, read_run
-from medldr.reporting.sections.comparison.parts import overview, titled
+from medldr.reporting.sections.comparison.parts import leading_metric, overview, titled
 from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.table import Table
@@ -120,7 +120,8 @@ def write_comparison(
         StorageError: If the page cannot be written.
     """
     files = {run.name: run for run in (read_run(_folder(folder)) for folder in folders)}
-    write_text(path, html_page(comparison_page(found, title, remark, files)))
+    led = replace(found, primary=leading_metric(found, files))
+    write_text(path, html_page(comparison_page(led, title, remark, files)))
     return Path(path)
 
 
@@ -139,7 +140,7 @@ def compare_runs(
         folders: Run folders; the first one's method is the reference.
         path: The page to write.
         metric: The metric that leads on the page and in the terminal, and that the margin is of;
-            unset: the primary one.
+            unset: the primary one, else what the mix of classes calls for.
         margin: How much worse than the reference a method may be and still count as non-inferior,
             in the unit in which the metric is printed; unset: nothing is said about that.
         title: Title of the page; unset: made of the methods' names.
@@ -152,7 +153,7 @@ def compare_runs(
 
     found = make_comparison(folders, margin=margin, metric=metric)
     files = compared_files(found, folders)
-    led = replace(found, primary=metric or found.primary)
+    led = replace(found, primary=metric or leading_metric(found, files))
     printed = overview(titled(led, files), led.primary)
     write_text(path, html_page(comparison_page(led, title, remark, files)))
     _print(printed, "page", Path(path))

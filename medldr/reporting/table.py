@@ -154,6 +154,35 @@ class Table:
         ]
         return replace(self, rows=rows, footnotes=[], notes=[])
 
+    def lettered(self, signs: Table | None = None) -> Table:
+        """With its footnotes as they are read: row by row, from left to right.
+
+        Args:
+            signs: A table that gives the signs, which several tables share; None: from `a` on.
+
+        Example:
+            >>> cells = [Cell(mark="a"), Cell(mark="b")]
+            >>> row = Row("x", cells, mark="b")
+            >>> found = Table("t", ["", "", ""], [row], [("a", "few"), ("b", "slow")]).lettered()
+            >>> found.rows[0].mark, found.rows[0].cells[0].mark, found.footnotes
+            ('a', 'b', [('a', 'slow'), ('b', 'few')])
+        """
+        given, texts, used = signs or Table("", []), dict(self.footnotes), set[str]()
+
+        def read(mark: str) -> str:
+            said = [texts[sign] for sign in mark.split(",") if sign]
+            used.update(said)
+            return given.mark([given.sign(text) for text in said])
+
+        rows = [
+            replace(
+                row, mark=read(row.mark), cells=[replace(c, mark=read(c.mark)) for c in row.cells]
+            )
+            for row in self.rows
+        ]
+        footnotes = [(sign, text) for sign, text in given.footnotes if text in used]
+        return replace(self, rows=rows, footnotes=footnotes)
+
     def number(self, key: str, estimate: Estimate | None, *, signed: bool = False) -> Cell:
         """A cell with an estimate; its reason becomes a footnote.
 

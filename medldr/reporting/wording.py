@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from medldr.evaluation.intervals.estimate import Estimate
@@ -66,21 +66,44 @@ def ordered(keys: Iterable[str]) -> list[str]:
     return sorted(dict.fromkeys(keys), key=lambda key: place.get(key, len(place)))
 
 
-def card_metrics(task: str, primary: str | None = None) -> tuple[str, ...]:
-    """The few metrics that a page shows large, the primary one first if any is stated.
+UNEQUAL: Final = 1.5
+"""How many times the rarest class the most frequent one is before accuracy is led by the AUC."""
 
-    Several labels per image are led by the AUC.
+
+def card_metrics(task: str) -> list[str]:
+    """The few metrics that a page shows large; several labels per image are led by the AUC.
 
     Example:
         >>> card_metrics("ordinal"), card_metrics("multi-label")[:2]
-        (('accuracy', 'auc', 'quadratic_kappa', 'mae'), ('auc', 'accuracy'))
-        >>> card_metrics("ordinal", "quadratic_kappa")[:2]
-        ('quadratic_kappa', 'accuracy')
+        (['accuracy', 'auc', 'quadratic_kappa', 'mae'], ['auc', 'accuracy'])
     """
     found = [metric.name for metric in METRICS.values() if task in metric.cards]
     # Most labels of most images are negative, so accuracy over labels says little.
     found.sort(key=lambda name: task == "multi-label" and name != "auc")
-    return tuple(dict.fromkeys([*([primary] if primary else []), *found]))
+    return found
+
+
+def leading_metrics(task: str, shares: Sequence[float]) -> list[str]:
+    """The metrics of a first table where no study states one: what the mix of classes calls for.
+
+    Where classes are unequal, accuracy says little, so the AUC leads; where all are equal, it is
+    the balanced accuracy.
+
+    Args:
+        task: Kind of labels.
+        shares: Of each class, or of the positives of each label; empty where they are unknown.
+
+    Example:
+        >>> [leading_metrics("binary", shares)[0] for shares in ((0.5, 0.5), (0.1, 0.9))]
+        ['accuracy', 'auc']
+    """
+    found = [key for key in card_metrics(task) if not metric_facts(key).biased]
+    if task == "multi-label" or not shares:
+        return found
+    if max(shares) >= UNEQUAL * min(shares):
+        return sorted(found, key=lambda key: key == "accuracy")
+    same = len(set(shares)) == 1
+    return [key for key in found if key != "balanced_accuracy" or not same]
 
 
 def comparison_metrics(task: str) -> tuple[str, ...]:

@@ -4,10 +4,14 @@ import logging
 
 import pytest
 
+from medldr.folders.run_record import RunRecord
 from medldr.reporting import assembly
-from medldr.reporting.assembly import assemble
+from medldr.reporting.assembly import answered, assemble
 from medldr.reporting.document import Document, Paragraph
+from medldr.reporting.pages.run import run_page
 from medldr.reporting.prose import section
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.sections.run import verdict as run_verdict
 from medldr.reporting.writers.html import html_page
 from medldr.reporting.writers.markdown import markdown_page
 
@@ -46,6 +50,18 @@ def test_one_that_fails_says_so_in_one_line_and_costs_no_other(monkeypatch, capl
 def test_the_tests_of_medldr_see_the_error():
     with pytest.raises(ValueError, match="no such"):
         made()
+    with pytest.raises(ValueError, match="no such"):
+        answered(fail)
+
+
+def test_a_verdict_that_fails_costs_no_page(monkeypatch, caplog):
+    monkeypatch.setattr(assembly, "STRICT", False)
+    monkeypatch.setattr(run_verdict, "scored_verdict", lambda *_: fail())
+    page = run_page(RunFiles("r", {}, RunRecord(status="done")))
+    assert page.verdict.word == "not made"
+    assert page.verdict.text == "The answer could not be made: ValueError: no such <class>"
+    assert page.sections
+    assert "in fail" in caplog.text
 
 
 def test_a_name_that_has_no_words_is_an_error_even_if_its_section_is_fine(monkeypatch):

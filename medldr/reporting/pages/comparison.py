@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from medldr.config.sections import dataset_name
 from medldr.evaluation.comparison.comparison import Comparison
-from medldr.reporting.assembly import Parts, assemble
+from medldr.reporting.assembly import Parts, answered, assemble
 from medldr.reporting.document import Document
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.comparison import parts
@@ -45,5 +45,5 @@ def comparison_page(
         f"{sizes}; differences are relative to {found.reference}",
         parts.banners(found, remark),
         assemble("comparison", sections),
-        verdict=parts.comparison_verdict(found, found.primary),
+        verdict=answered(lambda: parts.comparison_verdict(found, found.primary)),
     )

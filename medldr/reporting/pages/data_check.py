@@ -33,6 +33,7 @@ from medldr.reporting.document import (
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.sections.class_sizes import size_figures, unequal
 from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.wording import split_name
 
 PER_DOMAIN: Final = 8
 """Pictures of each domain on the page; at least one of each class where that is enough."""
@@ -174,7 +175,7 @@ def count_table(
         whole = [record.get(key) for key in totals.values()]
         numbers = [*whole, *(record["classes"][name] for name in class_names)]
         cells = [Cell() if number is None else Cell(number) for number in numbers]
-        heading = ", ".join(filter(None, (record["split"], record["domain"])))
+        heading = ", ".join(filter(None, (split_name(record["split"]), record["domain"])))
         rows.append(Row(heading or _ALL, cells))
     columns = [*totals, *class_names]
     if len(class_names) <= _MOST_COLUMNS:

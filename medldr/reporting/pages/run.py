@@ -7,7 +7,7 @@ from collections.abc import Callable
 from medldr.config.method import method_title
 from medldr.config.sections import dataset_name
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.reporting.assembly import Parts, assemble
+from medldr.reporting.assembly import Parts, answered, assemble
 from medldr.reporting.document import Document, Drawing, Figures, Paragraph, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
@@ -40,7 +40,7 @@ def run_page(files: RunFiles) -> Document:
         f"{network} · one network, seed {seed} · {files.name}",
         banners(files),
         _sections(files),
-        verdict(files),
+        answered(lambda: verdict(files)),
     )
 
 

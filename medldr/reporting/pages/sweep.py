@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from medldr.config.sections import dataset_name
 from medldr.folders.sweep_record import SweepFolder
-from medldr.reporting.assembly import Parts, assemble
+from medldr.reporting.assembly import Parts, answered, assemble
 from medldr.reporting.document import Banner, Bullets, Document, Section
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Study
@@ -20,7 +20,7 @@ from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep import details, sets
 from medldr.reporting.sections.sweep import result as grids
-from medldr.reporting.sections.sweep.common import Results, results_of
+from medldr.reporting.sections.sweep.common import Results, for_pages, results_of
 from medldr.reporting.sections.sweep.differences import differences
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.sections.sweep.verdict import sweep_verdict
@@ -57,25 +57,26 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     """
     study = read_study(folder)
     results, notes = results_of(study)
-    found = results.columns
+    shown = for_pages(results)
+    found = shown.columns
     notes = [*study.notes, *notes, *(note for column in found for note in column.notes)]
     parts: Parts = [
-        ("result", lambda: grids.result(results)),
-        ("grids", lambda: grids.other_grids(results)),
-        ("differences", lambda: differences(results)),
-        ("left_out", lambda: held_out(results.held_out, results.metrics[0])),
-        ("folds", lambda: details.folds(results)),
+        ("result", lambda: grids.result(shown)),
+        ("grids", lambda: grids.other_grids(shown)),
+        ("differences", lambda: differences(shown)),
+        ("left_out", lambda: held_out(shown.held_out, results.metrics[0])),
+        ("folds", lambda: details.folds(shown)),
         ("choice", lambda: selection(study)),
         ("missing", lambda: missing_runs(study, found)),
-        ("notes", lambda: grids.numbers_made(results, notes)),
-        ("rules", lambda: details.rules(results)),
-        ("classes", lambda: details.classes(results)),
-        ("calibration", lambda: details.calibration(results)),
-        ("domains", lambda: details.domains(results)),
-        ("groups", lambda: details.worst_group(results)),
-        ("published", lambda: _published(results)),
-        ("curves", lambda: sets.curves(results)),
-        ("runs", lambda: sets.runs(results)),
+        ("notes", lambda: grids.numbers_made(shown, notes)),
+        ("rules", lambda: details.rules(shown)),
+        ("classes", lambda: details.classes(shown)),
+        ("calibration", lambda: details.calibration(shown)),
+        ("domains", lambda: details.domains(shown)),
+        ("groups", lambda: details.worst_group(shown)),
+        ("published", lambda: _published(shown)),
+        ("curves", lambda: sets.curves(shown)),
+        ("runs", lambda: sets.runs(shown)),
     ]
     document = Document(
         _title(study),
@@ -83,7 +84,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         _subtitle(results),
         list(_banners(study, found)),
         assemble("sweep", parts),
-        sweep_verdict(results),
+        answered(lambda: sweep_verdict(shown)),
         wide=True,
     )
     return SweepPage(results, document)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from medldr.evaluation.comparison.comparison import Size
 from medldr.folders.evaluation_parts import ClassCount
-from medldr.folders.evaluation_record import DomainRecord
+from medldr.folders.evaluation_record import DomainRecord, SplitRecord
 
 LARGE = 0.10
 """Smallest difference between the shares of a class that readers are told of."""
@@ -100,6 +100,19 @@ def share(count: ClassCount) -> float | None:
         (0.25, None)
     """
     return count.n / count.known if count.known else None
+
+
+def mix_of(part: SplitRecord | DomainRecord) -> dict[str, float]:
+    """Share of each class, or of the positives of each label; empty where it was not counted.
+
+    Example:
+        >>> mix_of(DomainRecord(class_counts={"tumour": ClassCount(n=1, known=4)}))
+        {'tumour': 0.25}
+    """
+    counted = {name: share(count) for name, count in part.class_counts.items()}
+    if not counted and isinstance(part, SplitRecord) and part.classes:
+        counted = {name: (entry.n or 0) / max(part.n, 1) for name, entry in part.classes.items()}
+    return {name: value for name, value in counted.items() if value is not None}
 
 
 def largest_shift(domains: Mapping[str, DomainRecord]) -> Shift | None:

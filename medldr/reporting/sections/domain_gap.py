@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from medldr.evaluation import class_mix
 from medldr.evaluation.comparison.findings import direction
+from medldr.evaluation.gap import notes
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.subgroups import FEWEST
-from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, SplitRecord
+from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, GapRecord, SplitRecord
 from medldr.metrics import metric_facts
+from medldr.reporting.results.class_mix import mix_of
 from medldr.reporting.wording import bracketed, split_name
 
 
@@ -79,4 +84,14 @@ def gap_sentence(evaluation: EvaluationRecord, metric: str = "accuracy") -> str:
     text = f"{known.title}: {said}; seen ({split_name(gap.seen).lower()}) minus unseen (test) "
     text += points_text(number.value, metric)
     text += bracketed(number, known, evaluation.level, signed=True)
-    return " ".join(filter(None, (f"{text}.", gap.note)))
+    return " ".join(filter(None, (f"{text}.", _reservations(evaluation, gap))))
+
+
+def _reservations(evaluation: EvaluationRecord, gap: GapRecord) -> str | None:
+    """What else a gap may come from, by today's rule, whatever its file says."""
+    seen, unseen = (evaluation.splits[name] for name in (gap.seen, gap.unseen))
+    ours, theirs = mix_of(seen), mix_of(unseen)
+    names = [name for name in ours if name in theirs]
+    mixes = [np.array([of[name] for name in names]) for of in (ours, theirs)]
+    mix = class_mix.note(mixes[0], mixes[1], names, evaluation.task, (seen.n, unseen.n))
+    return notes(gap.seen, [evaluation.selection], shared=gap.shared_groups, mix=mix)

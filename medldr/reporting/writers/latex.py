@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from math import ceil
 
 from medldr.reporting.document import Document, Paragraph
 from medldr.reporting.table import Cell, Row, Table
@@ -16,6 +17,8 @@ WIDTH = 160
 """Letters that fit on a line of the page of the document."""
 GAP = 3
 """Letters that the space between two columns takes."""
+SMALL = 0.8
+"""Width of a letter of small print."""
 SHOWN = ("result", "grids", "left_out", "choice", "differences", "published")
 """Sections whose tables a paper prints; the rest is on the page."""
 
@@ -63,6 +66,7 @@ def _letter(letter: str) -> str:
 
 def latex_table(table: Table, label: str) -> str:
     """A table as a float: the spread next to a number, further details in small print below it."""
+    table = table.lettered()
     numbers = [[printed(cell) for cell in row.cells] for row in table.rows]
     counts = Counter(number.count for of_row in numbers for number in of_row if number.count)
     usual = max(counts, key=counts.__getitem__, default="")
@@ -123,6 +127,12 @@ def _extra(cell: Cell, number: Printed, usual: str) -> str:
     return "; ".join(filter(None, (unusual, cell.extra if number.count else number.extra)))
 
 
+def _length(cell: Cell, number: Printed) -> int:
+    """Letters of its longest line; small print is narrower."""
+    small = max(len(number.detail), len(_extra(cell, number, number.count)))
+    return max(len(f"{number.text} ± {number.spread}"), ceil(SMALL * small))
+
+
 def _number(cell: Cell, number: Printed) -> str:
     text = _MARKS.get(number.style, "{}").format(escape(number.text))
     return text + (rf" $\pm$ {escape(number.spread)}" if number.spread else "") + _above(cell.mark)
@@ -151,8 +161,8 @@ def fitting(table: Table) -> list[Table]:
     left = GAP + max(len(text) for text in (table.columns[0], *(r.heading for r in table.rows)))
     starts, used = [0], left
     for number, heading in enumerate(table.columns[1:]):
-        found = [printed(row.cells[number]) for row in table.rows]
-        own = GAP + max(map(len, (heading, *(f"{c.text} ± {c.spread}" for c in found))))
+        cells = [(row.cells[number], printed(row.cells[number])) for row in table.rows]
+        own = GAP + max([len(heading), *(_length(cell, found) for cell, found in cells)])
         if used + own > WIDTH and number > starts[-1]:
             starts.append(number)
             used = left

@@ -5,7 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from medldr.reporting.document import Block, Bullets, Document, Figures, Heading, Pairs, Paragraph
+from medldr.reporting.document import (
+    Block,
+    Bullets,
+    Document,
+    Figures,
+    Footnotes,
+    Heading,
+    Pairs,
+    Paragraph,
+)
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.cells import printed
 
@@ -30,11 +39,12 @@ def markdown_table(table: Table) -> str:
     lines = [f"**{escape(table.caption)}**", ""]
     lines += [_line([escape(text) for text in table.columns]), _line(ruler)]
     lines += [_line([_heading(row), *map(_cell, row.cells)]) for row in table.rows]
-    if table.footnotes:
-        lines += ["", *(f"<sup>{sign}</sup> {escape(text)}  " for sign, text in table.footnotes)]
-    for note in table.notes:
-        lines += ["", escape(note)]
-    return "\n".join(lines)
+    return "\n\n".join(filter(None, ["\n".join(lines), _below(table)]))
+
+
+def _below(said: Table | Footnotes) -> str:
+    signed = "\n".join(f"<sup>{sign}</sup> {escape(text)}  " for sign, text in said.footnotes)
+    return "\n\n".join(filter(None, [signed, *map(escape, said.notes)]))
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -66,7 +76,7 @@ def markdown_page(document: Document) -> str:
         if all(isinstance(block, Figures) for block in section.blocks):
             drawn = True
         else:
-            parts += [f"## {escape(section.title)}", *map(_block, section.blocks)]
+            parts += [f"## {escape(section.title)}", *map(_block, section.page)]
     if drawn:
         parts.append("Learning curves and plots of the differences are in `report.html`.")
     return "\n\n".join(filter(None, parts)) + "\n"
@@ -76,6 +86,8 @@ def _block(block: Block) -> str:
     """A block as Markdown; empty for what only a page can show."""
     if isinstance(block, Table):
         return markdown_table(block)
+    if isinstance(block, Footnotes):
+        return _below(block)
     if isinstance(block, Paragraph):
         return escape(block.text)
     if isinstance(block, Heading):

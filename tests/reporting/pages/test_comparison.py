@@ -9,18 +9,32 @@ from rich.console import Console
 
 from medldr.errors import InputError
 from medldr.evaluation.comparison.compare import make_comparison
-from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing, Size
+from medldr.evaluation.comparison.comparison import (
+    Comparison,
+    Difference,
+    Margin,
+    Method,
+    Missing,
+    Score,
+    Size,
+)
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.folders.evaluation_record import read_evaluation
+from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
 from medldr.reporting import (
     DEMONSTRATION,
     compare_runs,
     write_comparison,
     write_report,
 )
-from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.comparison.parts import comparison_verdict, overview
+from medldr.reporting.read.run import RunFiles, read_run
+from medldr.reporting.sections.comparison.parts import (
+    comparison_verdict,
+    difference_figure,
+    leading_metric,
+    overview,
+)
 from medldr.reporting.sections.run.result import run_overview
+from medldr.reporting.sections.run.verdict import leading
 from medldr.reporting.writers.terminal import print_document
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}
@@ -72,17 +86,15 @@ def test_a_comparison_page_is_whole_and_true_to_the_comparison(runs, read, tmp_p
     for row in (*result.scores, *(d for d in result.differences if d.family == "reference")):
         if row.metric in ("accuracy", "auc", "balanced_accuracy", "ece") and not row.domain:
             assert row.estimate.mean in found.values
-    place = "test", "accuracy", "fracture_latentdr_pool"
+    place = "test", "auc", "fracture_latentdr_pool"  # it leads, as classes are unequal
     one = result.estimate(*place)
     rows = found.table("Method", "Runs")
     cells = next(row for row in rows if row[0].startswith("LatentDR (Pool)"))
     assert cells[1] == "2"
-    assert cells[2] == (
-        f"{100 * one.mean:.1f} {100 * one.low:.1f} to {100 * one.high:.1f} SD {100 * one.sd:.1f}"
-    )
+    assert cells[2] == (f"{one.mean:.3f} {one.low:.3f} to {one.high:.3f} SD {one.sd:.3f}")
     paired = result.difference(*place).estimate
     cells = next(row for row in rows if row[0].startswith("LatentDR (Pool)"))
-    numbers = f"{100 * paired.mean:+.1f} {100 * paired.low:+.1f} to {100 * paired.high:+.1f} "
+    numbers = f"{paired.mean:+.3f} {paired.low:+.3f} to {paired.high:+.3f} "
     assert paired.p is None  # two seeds
     assert cells[3] == numbers.replace("-", "−").strip()
 
@@ -96,6 +108,43 @@ def test_runs_without_a_result_are_rows_and_name_no_patient(runs, tmp_path, read
     assert "DOE_" not in path.read_text()
     assert "MRN-" not in path.read_text()
     assert "Missing: 1 run without a result." in found.text
+
+
+@pytest.mark.parametrize(
+    ("shares", "stated", "margin", "leads"),
+    [
+        ((0.5, 0.5), None, None, "accuracy"),
+        ((0.2, 0.8), None, None, "auc"),
+        ((0.2, 0.8), "accuracy", None, "accuracy"),
+        ((0.2, 0.8), None, Margin("accuracy", 0.02), "accuracy"),
+    ],
+)
+def test_the_metric_that_leads_is_that_of_the_page_of_a_run(shares, stated, margin, leads):
+    counts = {name: {"n": round(100 * of), "known": 100}
+              for name, of in zip("ab", shares, strict=True)}  # fmt: skip
+    scored = EvaluationRecord(
+        task="binary", splits={"test": {"n": 100, "class_counts": counts}}, primary=stated
+    )
+    size = Size(100, class_shares=dict(zip("ab", shares, strict=True)))
+    scores = tuple(
+        Score("test", None, key, "a", Estimate(0.5)) for key in ("accuracy", "auc", "ece")
+    )
+    found = Comparison("binary", "a", (Method("a"),), {"test": size}, scores=scores, margin=margin)
+    files = {"r": RunFiles("r", {}, evaluation=scored)}
+    assert leading_metric(found, files) == leads
+    assert leading(scored)[0] == (leads if margin is None else "auc")
+
+
+@pytest.mark.parametrize(("seeds", "said"), [(1, "differences of these networks"), (3, "crosses")])
+def test_a_figure_of_few_seeds_says_nothing_of_the_line(seeds, said):
+    estimate = Estimate(0.02, low=0.01, high=0.03, p=0.001 if seeds > 2 else None)
+    score = Score("test", None, "accuracy", "b", Estimate(0.5))
+    minus = Difference("test", None, "accuracy", "b", "a", estimate, estimate.p, seeds)
+    found = Comparison("binary", "a", tuple(map(Method, "ab")), {"test": Size(10)},
+                       scores=(score,), differences=(minus,))  # fmt: skip
+    caption = difference_figure(found, "accuracy").caption
+    assert said in caption
+    assert ("no clear difference" in caption) == (seeds == 3)
 
 
 @pytest.mark.parametrize("oracle", ["a", "b"])

@@ -105,7 +105,7 @@ def test_many_classes_stand_below_each_other(page):
         "Split", "Images", "kind 0", "kind 1", "kind 2", "kind 3"
     ]  # fmt: skip
     table = many.section("splits").tables[0]
-    assert table.columns == ["Class", "train", "test"]
+    assert table.columns == ["Class", "Training", "Test"]
     found = {row.heading: [cell.content for cell in row.cells] for row in table.rows}
     assert found["kind 19"] == [5, 1]
     assert found["Images"] == [100, 20]

@@ -67,6 +67,20 @@ def test_a_gap_of_few_images_or_an_absent_split_has_no_number():
     assert said(test=large) == said(id_test=large) == ""
 
 
+def test_what_a_gap_may_come_from_is_said_by_numbers_and_not_by_the_file():
+    def said(ill, note):
+        counts = {"ill": {"n": ill, "known": 400}, "well": {"n": 400 - ill, "known": 400}}
+        test = {"n": 400, "class_counts": counts}
+        half = {name: {"n": 200, "known": 400} for name in counts}
+        gap = {"seen": "id_test", "note": note, "metrics": {"accuracy": {"value": 0.1}}}
+        splits = {"id_test": {"n": 400, "class_counts": half}, "test": test}
+        return gap_sentence(EvaluationRecord(task="binary", splits=splits, gap=gap))
+
+    assert "gap from it is too large" not in said(200, "The gap from it is too large.")
+    assert "class mix differs" not in said(200, "The class mix differs: by much.")
+    assert "The class mix differs: ill 50% seen, 25% unseen" in said(100, None)
+
+
 def test_a_seen_split_that_chose_the_weights_is_told(run_folder):
     files = run_folder(**CAMELYON, selection={"rule": "id_val_auc", "split": "id_val"})
     sentence = gap_sentence(read_evaluation(files))

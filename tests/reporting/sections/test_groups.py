@@ -70,3 +70,23 @@ def test_a_sweep_keeps_the_worst_group_of_few_images_in_its_csv_alone_and_names_
     assert "MRN-" not in html_page(page.document)
     lines = [line for line in csv_lines(page.results) if line["metric"] == "worst_group"]
     assert len(lines) == 2
+
+
+def test_a_grid_of_the_worst_group_has_no_number_of_few_images(sweep):
+    asked = {"metrics": ("accuracy", "worst_group")}
+    page = sweep_page(
+        sweep({"erm": 0.5, "mixup": 2.0}, ("octmnist", "derma"), scored=ASKED, layout=asked)
+    )
+    (grid,) = page.document.section("grids").tables
+    for row in grid.rows:
+        assert [cell.estimate for cell in row.cells] == [None] * 3
+        assert [dict(grid.footnotes).get(cell.mark) for cell in row.cells[:2]] == [
+            "fewer than 10 images"
+        ] * 2
+    differences = page.document.section("differences").tables
+    assert not any("orst" in table.caption for table in differences)
+    lines = [
+        x for x in csv_lines(page.results) if x["metric"] == "worst_group" and x["row"] == "mixup"
+    ]
+    assert all(line["mean"] is not None and line["difference"] is not None for line in lines)
+    assert len(lines) == 2

@@ -26,7 +26,9 @@ def test_without_a_temperature_the_reason_is_given():
 def test_its_size_its_interval_and_where_it_did_harm_are_given():
     worse = {"split": "test", "domain": "h2", "metric": "nll", "before": 0.5, "after": 0.75}
     made = {"temperature": 10.8, "low": 0.1, "high": 100.0, "split": "val", "n": 6, "n_groups": 3}
-    said = words(recalibration(scored(**made, worsened=[worse])))
+    little = worse | {"domain": "h3", "after": 0.5004}  # by less than is shown
+    said = words(recalibration(scored(**made, worsened=[worse, little])))
+    assert "h3" not in said
     assert "Temperature 10.8 (95% CI 0.1 to 100)" in said
     assert "6 images of 3 groups" in said
     assert "was not clearly over- or underconfident there" in said  # the interval includes 1

@@ -131,6 +131,14 @@ def test_each_table_says_what_its_numbers_rest_on(whole, grids_of):
         assert (r"\textbf" in table) == ("Bold: the best number" in table)
 
 
+def test_small_print_below_a_number_counts_for_the_width():
+    cell = Cell(Estimate(0.5), extra="specificity 85.0 (75.0 to 95.0)")
+    table = Table("t", ["Method", *"abcdefgh"], [Row("x", [cell] * 8)])
+    assert [len(part.columns) for part in fitting(table)] == [6, 4]
+    bare = Table("t", ["Method", *"abcdefgh"], [Row("x", [Cell(Estimate(0.5))] * 8)])
+    assert len(fitting(bare)) == 1
+
+
 def test_a_table_too_wide_for_a_page_is_printed_in_parts_that_hold_every_cell_once():
     names = [f"terra_incognita, location_{n}" for n in range(22)]
     cells = [Cell(str(n), mark="a") for n in range(22)]

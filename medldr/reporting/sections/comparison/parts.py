@@ -8,6 +8,7 @@ from dataclasses import replace
 from medldr.config.method import method_title
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.comparison.comparison import Comparison, Score
+from medldr.evaluation.primary import DEFAULT
 from medldr.metrics import METRICS, metric_facts, other_half
 from medldr.reporting.document import (
     Banner,
@@ -33,7 +34,7 @@ from medldr.reporting.sections.comparison.verdict import Asked, verdict
 from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
 from medldr.reporting.sections.published import comparison_published
 from medldr.reporting.sections.rows import count
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import leading_metrics, split_name
 
 
 def titled(found: Comparison, files: Mapping[str, RunFiles]) -> Comparison:
@@ -45,6 +46,25 @@ def titled(found: Comparison, files: Mapping[str, RunFiles]) -> Comparison:
     oracles = [method.name for method in short.methods if method.oracle]
     titles = printed_titles({name: (name,) for name in short.names}, known, oracles)
     return short.renamed({n: titles[n] if n in known else n for n in short.names})
+
+
+def leading_metric(found: Comparison, files: Mapping[str, RunFiles]) -> str:
+    """What speaks where nobody says: the primary metric, else what leads on the page of a run.
+
+    Args:
+        found: The comparison.
+        files: The run folders that are known, by name; they tell whether a study stated a metric.
+    """
+    if found.margin is not None:
+        return found.margin.metric
+    if found.primary != DEFAULT or any(
+        of.evaluation and of.evaluation.primary for of in files.values()
+    ):
+        return found.primary
+    split = found.page_order[0]
+    shares = [*found.splits[split].class_shares.values()]
+    there = found.metrics(split)
+    return next((key for key in leading_metrics(found.task, shares) if key in there), DEFAULT)
 
 
 def comparison_verdict(found: Comparison, metric: str) -> Verdict:
@@ -135,6 +155,8 @@ def difference_figure(found: Comparison, metric: str) -> Drawing | None:
         if (minus := found.difference(score.split, metric, score.method, score.domain)) is not None
         and (held := minus.estimate).mean is not None
     ]
+    each = [found.difference(found.page_order[0], metric, m.name) for m in found.others]
+    few = all(of is None or of.untested for of in each)
     margin = None
     if found.margin is not None and found.margin.metric == metric:
         margin = found.margin.value * (1 if known.better == "lower" else -1)
@@ -144,8 +166,8 @@ def difference_figure(found: Comparison, metric: str) -> Drawing | None:
         title=f"{known.title}: difference from {found.reference}", reference=found.reference,
         legend={"o": "seen in training", "s": "unseen"} if unseen else None,
         caption="Each row is a paired difference with its 95% CI; "
-        f"{BETTER.get(known.better, 'the line marks no difference')}, and an "
-        "interval that crosses the line means no clear difference."
+        f"{BETTER.get(known.better, 'the line marks no difference')}. "
+        f"{sentence('line_few' if few else 'line')}"
         + ("" if margin is None else " The dashed line is the margin of non-inferiority."),
         margin=margin,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Final
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
 from medldr.metrics import metric_facts
+from medldr.reporting.assembly import answered
 from medldr.reporting.document import Block, Document, Drawing, Figures, Paragraph, Section
 from medldr.reporting.figures.forest import Whisker, forest_figure
 from medldr.reporting.prose import section, sentence, words
@@ -56,7 +57,9 @@ def run_overview(files: RunFiles) -> Document:
     scored = files.evaluation
     tables: list[Block] = [] if scored is None else [results_table(scored, short=True)]
     sections = [Section("result", "", "", tables)]
-    return Document("", "", banners=banners(files), sections=sections, verdict=verdict(files))
+    return Document(
+        "", "", banners=banners(files), sections=sections, verdict=answered(lambda: verdict(files))
+    )
 
 
 def results_table(scored: EvaluationRecord, *, short: bool = False) -> Table:

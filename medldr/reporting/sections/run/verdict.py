@@ -19,29 +19,19 @@ from medldr.metrics import metric_facts
 from medldr.reporting.document import Banner, Verdict
 from medldr.reporting.prose import sentence, words
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.results.class_mix import Chance, chance, share
+from medldr.reporting.results.class_mix import Chance, chance, mix_of
 from medldr.reporting.results.headline import TESTS, headline, headline_split, large_domains
 from medldr.reporting.sections.chance import chance_heading
 from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
 from medldr.reporting.sections.domain_gap import gap_sentence, too_few
-from medldr.reporting.wording import SHOTS, bracketed, card_metrics, split_name
+from medldr.reporting.wording import SHOTS, bracketed, leading_metrics, split_name
 
 Worth = Literal["better than guessing", "worse than guessing", "not clearly better than guessing"]
 
-UNEQUAL: Final = 1.5
-"""How many times the rarest class the most frequent one is before accuracy is led by the AUC."""
 PAIR: Final = ("sensitivity_at_specificity", "specificity_at_threshold")
 """What a threshold gives; one half says nothing without the other."""
 AGREEMENT: Final = {"quadratic_kappa": 0.0, "mcc": 0.0}
 """Metrics of which guessing gives 0 by their definition."""
-
-
-def mix_of(part: SplitRecord | DomainRecord) -> dict[str, float]:
-    """Share of each class, or of the positives of each label; empty where it was not counted."""
-    counted = {name: share(count) for name, count in part.class_counts.items()}
-    if not counted and isinstance(part, SplitRecord) and part.classes:
-        counted = {name: (entry.n or 0) / max(part.n, 1) for name, entry in part.classes.items()}
-    return {name: value for name, value in counted.items() if value is not None}
 
 
 def guessing(scored: EvaluationRecord, part: SplitRecord | DomainRecord) -> Chance | None:
@@ -53,8 +43,6 @@ def guessing(scored: EvaluationRecord, part: SplitRecord | DomainRecord) -> Chan
 def leading(scored: EvaluationRecord) -> tuple[str, ...]:
     """The metrics of the first table: the primary one, then what the mix of classes calls for.
 
-    Where classes are unequal, accuracy says little, so the AUC leads.
-
     Example:
         >>> counts = {"ill": {"n": 1, "known": 9}, "well": {"n": 8, "known": 9}}
         >>> split = SplitRecord(class_counts=counts)
@@ -62,15 +50,8 @@ def leading(scored: EvaluationRecord) -> tuple[str, ...]:
         'auc'
     """
     shares = [] if (split := headline(scored)) is None else list(mix_of(split).values())
-    single = scored.task != "multi-label"
-    unequal = bool(shares) and max(shares) >= UNEQUAL * min(shares)
-    found = [key for key in card_metrics(scored.task) if not metric_facts(key).biased]
-    if single and unequal:
-        found.sort(key=lambda key: key == "accuracy")
-    elif single and len(set(shares)) == 1:  # it is the accuracy
-        found = [key for key in found if key != "balanced_accuracy"]
-    if scored.primary is not None:
-        found.insert(0, scored.primary)
+    stated = [] if scored.primary is None else [scored.primary]
+    found = [*stated, *leading_metrics(scored.task, shares)]
     keys = (each for key in found for each in (PAIR if key in PAIR else (key,)))
     return (*dict.fromkeys(keys), *(SHOTS if scored.shots is not None else ()))
 

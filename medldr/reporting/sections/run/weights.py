@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from medldr.evaluation.recalibration import NOTICED
 from medldr.folders.evaluation_record import EvaluationRecord, Number
 from medldr.folders.run_record import Selection
 from medldr.metrics import metric_facts
@@ -99,8 +100,10 @@ def recalibration(scored: EvaluationRecord) -> Section | None:
         split=split_name(made.split or "").lower(),
         size=made.size,
     )
-    harm = Paragraph(" ".join(each.note for each in made.worsened))
-    return section("run", "recalibration", Paragraph(said), recalibration_table(scored), harm)
+    harm = " ".join(of.note for of in made.worsened if of.after - of.before >= NOTICED)
+    return section(
+        "run", "recalibration", Paragraph(said), recalibration_table(scored), Paragraph(harm)
+    )
 
 
 def recalibration_table(scored: EvaluationRecord) -> Table | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from medldr.data.metadata_columns import FEWEST
 from medldr.errors import did_you_mean
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.primary import DEFAULT
 from medldr.metrics import ALIASES, BY_GROUP, metric_facts, other_half
 from medldr.reporting.read.study import Study
@@ -17,6 +19,7 @@ from medldr.reporting.table import Table, side_by_side
 from medldr.reporting.wording import split_name
 
 DEFAULT_METRICS = ("accuracy", "auc")
+WORST = "worst_group"
 
 
 @dataclass(frozen=True, eq=False)  # compared by identity: differences are kept by results
@@ -80,11 +83,34 @@ class Results:
             grid = make_grid(
                 self.study, self.columns, metric, split, averaged=self.averages(metric)
             )
-            if needed and not any(any(cells) for cells in grid.cells.values()):
+            every = [cell for cells in grid.cells.values() for cell in cells]
+            if needed and all(cell is None or cell.mean is None for cell in every):
                 return None
             return grid_table(self.study, grid, target=bool(self.held_out))
 
         return self.tables(what, metrics, make)
+
+
+def for_pages(results: Results) -> Results:
+    """Results as pages show them; files keep what is left out.
+
+    A group of a few images is right or wrong by chance, so a column in which the worst group of any
+    run has fewer than subgroups need has no worst group.
+    """
+    return replace(results, columns=[_large(results.study, column) for column in results.columns])
+
+
+def _large(study: Study, column: Column) -> Column:
+    runs = [entry.run for entry in study.of(column=column.name) if entry.run is not None]
+    scored = [split.worst_group for run in runs for split in run.evaluation.splits.values()]
+    least = min((worst.n or 0 for worst in scored if worst is not None), default=FEWEST)
+    if (found := column.comparison) is None or least >= FEWEST:
+        return column
+    few = Estimate(reason=f"fewer than {FEWEST} images")
+    scores = (s._replace(estimate=few) if s.metric == WORST else s for s in found.scores)
+    differences = tuple(d for d in found.differences if d.metric != WORST)
+    shown = replace(found, scores=tuple(scores), differences=differences)
+    return replace(column, comparison=shown)
 
 
 def results_of(study: Study) -> tuple[Results, list[str]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from statistics import fmean
 
-from medldr.data.metadata_columns import FEWEST
 from medldr.evaluation.comparison.comparison import Score
 from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.metrics import METRICS, metric_facts, other_half
@@ -15,13 +14,12 @@ from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.frame import rule_means
 from medldr.reporting.sections.comparison.tables import count_cell, domain_table, gap_table
-from medldr.reporting.sections.sweep.common import Results
+from medldr.reporting.sections.sweep.common import WORST, Results
 from medldr.reporting.sections.sweep.grid import heading, pivot
 from medldr.reporting.table import Cell, Row, Table, paired
 from medldr.reporting.wording import rule_text, split_name
 
 CALIBRATION = ("ece", "brier", "nll")
-WORST = "worst_group"
 RANKED = ("auc", "auprc")
 """Metrics that rank all items, so that scores of several models are ranked together."""
 REPORTED = "The rule that the run reports; other tables use it unless they name another."
@@ -94,24 +92,11 @@ def calibration(results: Results) -> Section | None:
 
 
 def worst_group(results: Results) -> Section | None:
-    """Grids of the worst group; None where no run has one, or the main grids show it already.
-
-    A group of a few images is right or wrong by chance, so a column whose worst groups have fewer
-    than subgroups need has no number here; its files have it.
-    """
+    """Grids of the worst group; None where no run has one, or the main grids show it already."""
     if WORST in results.metrics:
         return None
-    shown = replace(results, columns=[c for c in results.columns if _large(results, c)])
-    grids = shown.grids("worst group", [WORST], needed=True)
+    grids = results.grids("worst group", [WORST], needed=True)
     return section("sweep", "groups", *grids, meaning=METRICS[WORST].meaning)
-
-
-def _large(results: Results, column: Column) -> bool:
-    """Whether the worst group of every run has enough images to be shown."""
-    runs = [entry.run for entry in results.study.of(column=column.name) if entry.run is not None]
-    scored = [split for run in runs for split in run.evaluation.splits.values()]
-    sizes = [each.worst_group.n or 0 for each in scored if each.worst_group is not None]
-    return min(sizes, default=0) >= FEWEST
 
 
 def domains(results: Results) -> Section | None:

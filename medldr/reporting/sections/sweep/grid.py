@@ -11,6 +11,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts, other_half
 from medldr.reporting.prose import sentence
 from medldr.reporting.read.study import Study
+from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.class_mix import Chance, chance, mean_of_levels
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
@@ -59,7 +60,7 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         grid: The numbers.
         target: Whether the test split is that of domains which were held out one at a time.
     """
-    known = metric_facts(grid.metric)
+    known, other = metric_facts(grid.metric), other_half(grid.metric)
     caption = f"{heading(grid.metric)}: {split_name(grid.split)}"
     if target and grid.split == "test":
         caption = f"{caption} ({TARGETS['target_all']})"
@@ -72,8 +73,11 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
     def cell(row: str, number: int) -> Cell:
         if number == len(names):
             average = grid.averages.get(row) or Estimate()
+            if average.mean is None:
+                return Cell()
             mark = table.sign(average.reason) if average.reason else ""
-            return Cell() if average.mean is None else Cell(average, known, mark=mark)
+            half = Averages(study, other, grid.split).row(grid.columns, row) if other else None
+            return replace(paired(Cell(average, known), other, half), mark=mark)
         column, found = grid.columns[number], grid.cells[row][number]
         if found is None:
             missing = missing_text(column.missing.get(row, {}))
@@ -81,7 +85,6 @@ def grid_table(study: Study, grid: Grid, *, target: bool = False) -> Table:
         own = [text for text in said.get((row, column.name), ()) if text not in of_rows[row]]
         texts = [*own, found.reason] if found.mean is not None else [found.reason]
         mark = table.mark(table.sign(text) for text in texts if text)
-        other = other_half(grid.metric)
         pair = column.estimate(grid.split, other, row) if other else None
         return replace(paired(Cell(found, known), other, pair), mark=mark)
 

@@ -76,14 +76,13 @@ def differences_figure(results: Results, metric: str) -> Drawing | None:
             f"a square per {kind}, the average as a diamond" if columns else "average per method"
         )
     few = all(asked.finding(method, metric) == "not compared" for method in shown)
-    line = "Too few seeds for a test: differences of these networks, not of methods"
-    line = line if few else "A CI that crosses the line means no clear difference"
     what = f"{shown[0]} minus" if len(shown) == 1 else "difference from"
     return forest_figure(
         f"difference-{metric.replace('_', '-').replace('/', '-')}", metric, rows,
         title=f"{known.title}: {what} {study.reference}", reference=study.reference,
         caption=f"Paired differences with 95% CI: {parts}; "
-        f"{BETTER.get(known.better, 'the line marks no difference')}. {line}.",
+        f"{BETTER.get(known.better, 'the line marks no difference')}. "
+        f"{sentence('line_few' if few else 'line')}",
     )  # fmt: skip
 
 

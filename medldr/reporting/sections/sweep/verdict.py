@@ -139,8 +139,10 @@ def columns_kind(results: Results) -> str:
 
 
 def _missing(results: Results) -> Iterator[str]:
-    """What is not there: runs, and columns whose runs cannot be compared."""
+    """What is not there: runs, columns whose runs cannot be compared, the method asked about."""
     study = results.study
+    if (stated := study.layout.verdict) and stated not in competing(study):
+        yield sentence("verdict_ignored", row=stated)
     states = Counter(entry.state for entry in study.every if entry.run is None)
     if states:
         size = f"{states.total()} of {count(len(study.every), 'run')}"
@@ -152,7 +154,7 @@ def _missing(results: Results) -> Iterator[str]:
 def _rates(results: Results, asked: Asked) -> Iterator[str]:
     """Whether the learning rate alone may explain what a method shows: where its own differs."""
     study, controls = results.study, results.study.layout.controls
-    tuned, apart = list[str](), list[tuple[tuple[float, float], str]]()
+    tuned, apart = list[str](), list[tuple[tuple[float, float, str], str]]()
     for row in (row for row in asked.methods if asked.found(row) is not None):
         column = _whole(results, row)[0]
         own, base = (rate_of(study.files(of, column.name)) for of in (row, study.reference))
@@ -163,13 +165,15 @@ def _rates(results: Results, asked: Asked) -> Iterator[str]:
             continue
         isolates = [c for c in controls if _isolates(study, c, column.name, own)]
         pair = next((c for c in isolates if (row, c) in study.layout.contrasts), None)
-        if pair is not None:
-            yield from _explained(results, asked, row, pair)
-        else:
-            apart.append(((own, base), row))
-    for (own, base), rows in grouped(apart).items():
+        if pair is not None and (said := _explained(results, asked, row, pair)):
+            yield said
+            continue
+        name = "control" if pair else "control_apart" if isolates else "no_control"
+        what = sentence(name, control=pair or listed(isolates or [""]))
+        apart.append(((own, base, what), row))
+    for (own, base, what), rows in grouped(apart).items():
         about = {"rows": listed(rows), "rate": own, "base": base, "reference": study.reference}
-        yield sentence("no_control", **about)
+        yield f"{sentence('rates', **about)} {what}"
     if tuned:
         yield sentence("tuned_rates", rows=listed(tuned), reference=study.reference)
 
@@ -192,16 +196,16 @@ def _isolates(study: Study, control: str, column: str, rate: float) -> bool:
     return rate_of(files[0]) == rate and len(names) == 1
 
 
-def _explained(results: Results, asked: Asked, row: str, control: str) -> Iterator[str]:
-    """What the comparison of a clear difference with its control says."""
+def _explained(results: Results, asked: Asked, row: str, control: str) -> str:
+    """What the comparison of a clear difference with its control says; empty for no clear one."""
     averages = Averages(results.study, results.metrics[0], results.splits[0])
     found = averages.minus(_whole(results, row), row, control)
     kind = asked.finding(row)
     if kind not in CLEAR or found is None or found.estimate.mean is None:
-        return
+        return ""
     same = found.finding == kind
     verb = "does not explain" if same else "may explain"
-    yield (
+    return (
         f"Against {control}, at the learning rate of {row}: {size_text(found)}. The learning rate "
         f"alone {verb} the difference."
     )

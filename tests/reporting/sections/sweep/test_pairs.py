@@ -32,6 +32,10 @@ def test_grids_and_differences_have_both_halves_in_a_cell(page):
     half = column.estimate("test", HALVES[1], "Mixup")
     ends = f"{100 * half.low:.1f} to {100 * half.high:.1f}"
     assert cell.extra == f"specificity {100 * half.mean:.1f} ({ends})"
+    average = grid.rows[1].cells[-1]
+    halves = [c.estimate("test", HALVES[1], "Mixup").mean for c in page.results.columns]
+    assert grid.columns[-1] == "Average"
+    assert average.extra.startswith(f"specificity {100 * sum(halves) / 2:.1f} (")
     assert any("set for 90% specificity" in note for note in grid.notes)
     assert not any(cell.content.marks for row in grid.rows for cell in row.cells if cell.estimate)
     (table,) = page.document.section("differences").tables

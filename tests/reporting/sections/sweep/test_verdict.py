@@ -154,6 +154,10 @@ def test_the_stated_method_is_the_subject_and_controls_and_oracles_never_are():
     assert told(sizes, stated="Pool")[0] == "not clear"
     assert told({"Pool": (0.01, 0.02), "Half": (0.05, 0.02)})[0] == "not clear"
     assert told({"Half": (0.05, 0.02)})[2].startswith("There is no method to compare")
+    _, _, text, more = told(sizes | {"Half": (0.05, 0.02)}, stated="Half")
+    assert more.startswith("table.verdict names Half, which does not compete here")
+    assert "Half" not in text
+    assert "table.verdict" not in told(sizes, stated="Pool")[3]
     results = build(sizes)
     peeking = type("Peeking", (), {"oracle": True})()
     entries = [
@@ -200,7 +204,13 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     assert "Against Half, at the learning rate of Pool: accuracy +5.0" in beaten
     assert "The learning rate alone does not explain the difference." in beaten
     assert "alone may explain" in told(gains, rows=rows, contrast=(0.01, 0.02))[3]
-    assert "No control row shows what the rate alone does" in told(gains, rows=rows)[3]
+    told_apart = told(gains, rows=rows)[3]  # the control is there, but nothing compares the two
+    assert "Pool: trained at learning rate 0.0005, ERM at 0.001. Half has that rate," in told_apart
+    assert "No control row" not in told_apart
+    alone = told({"Pool": (0.05, 0.02)}, rows=rows)[3]
+    assert "ERM at 0.001. No control row shows what the rate alone does" in alone
+    unclear = told({"Pool": (0.01, 0.02)} | {"Half": (0.0, 0.02)}, rows=rows, contrast=(0.0, 0.02))
+    assert "ERM at 0.001. Half shows what the rate alone does." in unclear[3]
     other = rows | {"Half": {"name": "mixup", "lr_scale": 0.5}}
     assert "No control row" in told(gains, rows=other, contrast=(0.05, 0.02))[3]
     assert "learning rate" not in told(gains, rows=ROWS, contrast=(0.05, 0.02))[3]
