@@ -74,7 +74,13 @@ def test_a_pair_is_one_scan_and_a_lone_image_lacks_its_header(tmp_path):
     found = built(None, root=str(tmp_path), folders=["label"]).table
     assert sorted(found.ids.tolist()) == sorted(names)
     assert {one.spacing for one in found.facts} == {(1, 1, 2)}
-    (tmp_path / "a/scan0.hdr").unlink()
+    nibabel.save(nibabel.Nifti1Image(RAMP, np.eye(4)), tmp_path / "a/scan0.nii")
+    nibabel.save(nibabel.Nifti1Image(RAMP + 90, np.eye(4)), tmp_path / "a/scan0.nii.gz")
+    images = images_of(None, root=str(tmp_path), folders=["label"], window=(0.0, 300.0))
+    for name, more in (("hdr", 0), ("nii", 0), ("nii.gz", 90)):
+        np.testing.assert_allclose(images[f"a/scan0.{name}"][0] * 300, RAMP + more, atol=1e-3)
+    for name in ("hdr", "nii", "nii.gz"):
+        (tmp_path / f"a/scan0.{name}").unlink()
     text = refused(None, root=str(tmp_path), folders=["label"])
     assert "a/scan0.img: its .hdr is missing" in text
     assert "scan0.img: its .hdr is missing" in refused(table(tmp_path, ["a/scan0.img", *names[1:]]))

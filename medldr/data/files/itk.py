@@ -19,7 +19,16 @@ import SimpleITK
 from numpy.typing import NDArray
 
 from medldr.data.files.nifti import CUT_OFF, MOST_PACKED, canonical, spacing_of
-from medldr.data.files.scan import Kind, Scan, ScanError, bits_of, finite, plain_numbers, times
+from medldr.data.files.scan import (
+    HEADERS,
+    Kind,
+    Scan,
+    ScanError,
+    bits_of,
+    finite,
+    plain_numbers,
+    times,
+)
 
 _sitk: Any = SimpleITK  # without types
 _sitk.ProcessObject.SetGlobalWarningDisplay(False)  # what matters is told in a scan's warnings
@@ -142,7 +151,9 @@ def _header(path: Path) -> _Header:
             start = start or at
             continue
         other = value.removeprefix("./")
-        if value.split()[:1] == ["LIST"] or re.search(r"[/\\%]", other) or other in ("", "..", "."):
+        list_of_files = value.split()[:1] == ["LIST"] or "%" in value
+        elsewhere = re.search(r"[/\\]", other) or other in ("", ".", "..")
+        if list_of_files or elsewhere or not path.name.lower().endswith(HEADERS):
             raise ScanError(
                 "its voxels are not in one file beside its header. Save it as one file, with "
                 "SimpleITK: WriteImage(ReadImage(old), 'new.nii.gz')"

@@ -15,6 +15,7 @@ from medldr.data.files.scan import (
     ABSENT,
     ARRAYS,
     DICOM,
+    HEADERS,
     METAIMAGE,
     NIFTI,
     NOT_READ,
@@ -112,7 +113,7 @@ def second_file(path: Path) -> Path | None:
         from medldr.data.files.nifti import other_of_pair
 
         return other_of_pair(path)
-    if path.name.lower().endswith((*METAIMAGE, *NRRD)):
+    if path.name.lower().endswith(HEADERS):
         from medldr.data.files.itk import voxels_of
 
         return voxels_of(path)

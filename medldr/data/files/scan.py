@@ -18,6 +18,8 @@ PAIRS: Final = (".hdr", ".img", ".hdr.gz", ".img.gz")
 ARRAYS: Final = (".npy", ".npz")
 METAIMAGE: Final = (".mha", ".mhd")
 NRRD: Final = (".nrrd", ".nhdr")
+HEADERS: Final = (".mhd", ".nhdr")
+"""Of MetaImage and NRRD, those whose voxels are in a file beside them."""
 
 _SLIDE: Final = "A whole slide is not read. Cut it into tiles (OpenSlide, QuPath) and name those"
 _VIDEO: Final = "A video is not read. Save the frames that matter as pictures and name those"

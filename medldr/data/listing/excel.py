@@ -46,6 +46,8 @@ def read_excel(
     book = _opened(path, where)
     sheets = {sheet.title: sheet for sheet in book.worksheets}
     shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
+    if not sheets:
+        raise InputError(f"{where} has no sheet of cells")
     if title is not None and title not in sheets:
         raise InputError(
             f"data.sheet: {path} has no sheet {title!r}.{did_you_mean(title, sheets)} "
@@ -90,9 +92,9 @@ def _opened(path: Path, where: str, *, data_only: bool = False) -> Any:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of styles and drawings that are not read
                 return openpyxl.load_workbook(path, data_only=data_only)
-    except OSError as error:
-        raise InputError(f"{where} cannot be read ({error.strerror})") from error
     except Exception as error:  # openpyxl checks little before it unpacks
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{where} cannot be read ({error.strerror})") from error
         raise InputError(
             f"{where} is not a readable Excel workbook: damaged, protected by a password, or of "
             "another kind. Save it anew as .xlsx, or as 'CSV UTF-8'"

@@ -102,8 +102,12 @@ def endings_of(names: Iterable[str]) -> str:
     return some((f"{ending} ({count:,})" for ending, count in told.most_common()), _LISTED)
 
 
-def tell_not_read(names: Iterable[str]) -> str:
+def tell_not_read(names: Iterable[str], read: str = _READ) -> str:
     """What to say of files of which none is a scan; empty where there are none.
+
+    Args:
+        names: Of the files.
+        read: What to say where it is not plain what else to do.
 
     Example:
         >>> tell_not_read(["a.svs", "notes.txt"])[:44]
@@ -114,7 +118,7 @@ def tell_not_read(names: Iterable[str]) -> str:
         return ""
     found = dict.fromkeys(PurePath(name).suffix.lower() for name in listed)
     cures = dict.fromkeys(NOT_READ[ending] for ending in found if ending in NOT_READ)
-    return f"its files end in {endings_of(listed)}. {'. '.join(cures) or _READ}"
+    return f"its files end in {endings_of(listed)}. {'. '.join(cures) or read}"
 
 
 def is_second_of_pair(name: str, files: Collection[str]) -> bool:

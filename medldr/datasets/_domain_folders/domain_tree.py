@@ -28,6 +28,8 @@ from medldr.errors import InputError, did_you_mean
 
 _LISTED: Final = 5
 
+_SCANS: Final = "Scans are read with data/table and data.folders=[domain, label]"
+
 ByClass = dict[str, dict[str, list[str]]]
 """Paths of pictures by domain and class."""
 
@@ -197,7 +199,9 @@ def _require_layout(
     if not tree.items:
         what = f"{len(at_top)} pictures are directly in it"
         if not at_top:
-            what = ". ".join(filter(None, ("it contains no pictures", tell_not_read(tree.unused))))
+            what = ". ".join(
+                filter(None, ("it contains no pictures", tell_not_read(tree.unused, _SCANS)))
+            )
         raise InputError(
             f"{folder}: {what}. Found {describe_folder(folder)}. Expected {LAYOUT}, with images "
             f"whose names end in {', '.join(PICTURES if known is not None else OWN_PICTURES)}"

@@ -88,6 +88,10 @@ def test_voxels_are_beside_their_header_or_refused(tmp_path, name):
         with pytest.raises(ScanError, match="not in one file beside its header"):
             read(tmp_path / name)
     (tmp_path / name).write_text(text)
+    attached = tmp_path / {"a.mhd": "a.mha", "b.nhdr": "b.nrrd"}[name]
+    attached.write_text(text)  # whose voxels nobody would look for beside it
+    with pytest.raises(ScanError, match="not in one file beside its header"):
+        read(attached)
     voxels.rename(tmp_path / "moved")
     with pytest.raises(ScanError, match=r"its \.raw is missing"):
         read(tmp_path / name)

@@ -481,3 +481,14 @@ def test_a_value_that_is_not_a_number_is_replaced_in_double_precision_too(tmp_pa
         scan = read_picture(tmp_path / f"{dtype}.tif")
         assert scan.values[0].tolist() == [[0.5, 2.0], [0.5, 1.0]]
         assert "1 of 4 numbers are not finite" in scan.warnings[0]
+
+
+def test_tiles_and_a_pyramid_below_the_picture_are_the_picture(tmp_path, noise):
+    colours = noise(64, 64, 3)
+    keys = {"photometric": "rgb", "metadata": None}
+    with tifffile.TiffWriter(tmp_path / "a.tif") as file:
+        file.write(colours, tile=(16, 16), subifds=1, **keys)
+        file.write(colours[::2, ::2], subfiletype=1, **keys)
+    scan = read_picture(tmp_path / "a.tif")
+    np.testing.assert_array_equal(scan.values, colours.transpose(2, 0, 1))
+    assert (scan.frames, scan.warnings) == (1, ())
