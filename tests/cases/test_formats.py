@@ -251,7 +251,7 @@ def test_every_fault_of_a_column_of_splits_is_told_at_once(tmp_path):
     file = table(tmp_path, rows, "path,label,patient,split")
     text = refused(file, group="patient", split="split")
     for said in (
-        "no split is named: line 10 (8.png)",
+        "1 row names no split: line 10 (8.png)",
         "'holdout' is no split: line 11 (9.png)",
         "'tets' is no split: line 12 (10.png)",
         "group 'p1' is in several splits: line 3 (1.png) in train, line 9 (7.png) in test",

@@ -130,9 +130,14 @@ def _splits(rows: Rows, groups: Sequence[str]) -> tuple[list[str], list[str]]:
     meant = {word: split_of(word) for word in dict.fromkeys(words)}
     faults = []
     for word in sorted(word for word, split in meant.items() if split is None):
-        which = rows.examples([row for row, one in enumerate(words) if one == word])
+        these = [row for row, one in enumerate(words) if one == word]
+        which = rows.examples(these)
         what = "is the number of a fold" if _FOLD.fullmatch(word) else "is no split"
-        faults.append(f"{word!r} {what}: {which}" if word else f"no split is named: {which}")
+        faults.append(
+            f"{word!r} {what}: {which}"
+            if word
+            else f"{counted(len(these), 'row names', 'rows name')} no split: {which}"
+        )
     if faults:
         faults += _divided(rows, groups, [meant[word] for word in words])
         more = [f"and {len(faults) - _FAULTS:,} more"] if len(faults) > _FAULTS else []

@@ -155,7 +155,7 @@ def test_columns_that_are_absent_or_have_gaps_are_named(refuses, text, keys, sai
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["train", ""], r"no split is named: line 3 \(b.png\).*data.split unset"),
+        (["train", ""], r"1 row names no split: line 3 \(b.png\).*data.split unset"),
         (["train", "tset"], r"'tset' is no split: line 3 .*Write one of train, "),
         (["train", "Holdout"], "'Holdout' is no split: line 3"),
         (["0", "1"], "'0' is the number of a fold: .*'1' is .*medldr data split"),
