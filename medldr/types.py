@@ -95,10 +95,12 @@ class DataSpec:
         task: Kind of labels.
         class_names: One name per class (multi-class, binary, ordinal) or per label (multi-label).
         class_counts: Training rows actually used, per class; positives per label for multi-label.
-        channels: Channels of the image tensor after the pixel rule.
+        channels: Channels of the image tensor after the pixel rule; of each view.
         spatial_size: ``(H, W)`` or ``(D, H, W)`` after the pixel rule.
         domains: All domains of the dataset; empty where it has none.
         train_domains: Those that training rows come from, in the order `Batch.domain` counts.
+        views: Images of each item that the network sees one by one, ``(B, views * channels, ...)``;
+            their features are averaged.
     """
 
     task: Task
@@ -108,6 +110,7 @@ class DataSpec:
     spatial_size: tuple[int, ...]
     domains: tuple[str, ...] = ()
     train_domains: tuple[str, ...] = ()
+    views: int = 1
 
     @property
     def num_classes(self) -> int:

@@ -1,6 +1,7 @@
 """Fixtures for every test: few threads, no network, the command, the real data where it is."""
 
 import functools
+import importlib.util
 import os
 import shutil
 import signal
@@ -281,3 +282,21 @@ def pytest_collect_file():
 def pytest_collection_modifyitems(items):
     """Whole programs first: type checks and notebooks must not begin when all else has ended."""
     items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+
+
+_SPEC = importlib.util.spec_from_file_location(
+    "dicom_files", Path(__file__).parent / "data" / "files" / "dicom_files.py"
+)
+_files = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(_files)
+
+
+@pytest.fixture
+def write_series():
+    """Write a volume ``(X, Y, Z)`` as a DICOM series in a folder."""
+
+    def write(folder, values, spacing=1.0, **tags):
+        affine = np.diag([spacing] * 3 + [1.0])
+        return _files.series(folder, values, affine, **tags)
+
+    return write

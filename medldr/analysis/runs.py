@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -17,6 +16,7 @@ from medldr.config.sections import dataset_name
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation.checked import refuse_other_latents
+from medldr.evaluation.explain.mistakes import shown
 from medldr.evaluation.latents.collect import MOST, collect_latents
 from medldr.evaluation.latents.operators import Operators, find_operators, with_operators
 from medldr.evaluation.latents.training_batches import TOO_FEW, can_mix
@@ -120,7 +120,7 @@ class RunReader:
             data = self._data_of(run.config, run.files, run.record)
         except InputError:  # its message may name an image, and latents were kept to do without it
             return None, "pictures are left out, because the images cannot be read"
-        return {row: np.asarray(data.table.images[row]) for row in rows}, ""
+        return {row: shown(data.table, row) for row in rows}, ""
 
     def _data_of(self, config: RunConfig, files: RunFolder, record: RunRecord) -> Data:
         name = f"{record.data_hash} {record.split_hash} {config.data!r} {config.transform!r}"

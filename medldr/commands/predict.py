@@ -24,7 +24,8 @@ def predict(
         list[str],
         typer.Argument(
             help="Scans: files, folders, folders of DICOM series, or a table with a column of "
-            "files. FOLDER#UID names one series, FILE.npz#name[3] one array.",
+            "files; of items with several images a table with a column for each, or files with "
+            "nnU-Net's names. FOLDER#UID names one series, FILE.npz#name[3] one array.",
             metavar="PATH...",
         ),
     ],
@@ -50,8 +51,20 @@ def predict(
         typer.Option("--explain", help="Folder for heat maps (Grad-CAM) of the answers."),
     ] = None,
     path_column: Annotated[
-        str | None, typer.Option("--path", help="Column of a table with the files.")
+        str | None,
+        typer.Option(
+            "--path",
+            help="Column of a table with the files; of items of several images the columns, joined "
+            "by commas (unset: those of the run).",
+        ),
     ] = None,
+    item: Annotated[
+        bool,
+        typer.Option(
+            "--item",
+            help="The paths are the images of one item, in the order of the run's columns.",
+        ),
+    ] = False,
     group: Annotated[
         str | None,
         typer.Option(
@@ -80,12 +93,12 @@ def predict(
     out_by_group = out.with_name(f"{out.stem}_by_group.csv")
     if group is not None:
         check_free(out_by_group, paths, force=force)
-    runs = [run, *(ensemble or ())]
+    runs, given = [run, *(ensemble or ())], [tuple(paths)] if item else paths
     if explain is None:
-        answers = answer(runs, paths, tta=tta, device=device, path_column=path_column, group=group)
+        answers = answer(runs, given, tta=tta, device=device, path_column=path_column, group=group)
     else:
         made = draw(
-            runs, paths, explain, tta=tta, device=device, path_column=path_column, group=group,
+            runs, given, explain, tta=tta, device=device, path_column=path_column, group=group,
             force=force, show_ids=show_ids, keep=False,
         )  # fmt: skip
         answers = made.answers

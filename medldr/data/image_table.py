@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from medldr.types import Task
 
 if TYPE_CHECKING:
+    from medldr.data.files.config import Combined
     from medldr.data.files.facts import Facts
 
 
@@ -171,6 +172,7 @@ class ImageTable:
         unused: Files beside those of the rows that no row refers to.
         reading: How each file becomes an image, as plain values, where that was decided by looking
             at all of them; prediction on new files follows it.
+        combined: How several images became each item; None where each item is one image.
     """
 
     name: str
@@ -192,6 +194,7 @@ class ImageTable:
     facts: tuple[Facts, ...] = ()
     unused: tuple[str, ...] = ()
     reading: Mapping[str, Any] | None = None
+    combined: Combined | None = None
 
     def __len__(self) -> int:
         return len(self.ids)

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 from medldr.config.yaml import read_yaml
 from medldr.data.checks.table_checks import each_part, look_at
+from medldr.data.files.combined import look_of_item
 from medldr.data.files.rules import SCAN
 from medldr.data.hashes import PARTS
 from medldr.data.image_table import ImageTable, LazyImages, Look
@@ -78,19 +79,23 @@ def digests_of(table: ImageTable, rows: NDArray[np.int64], kind: str = "") -> Di
 
 
 def digests_of_item(
-    values: NDArray[Any], image: NDArray[Any], kinds: Collection[str]
+    values: Sequence[NDArray[Any] | None], image: NDArray[Any], kinds: Collection[str]
 ) -> dict[str, bytes | None]:
     """What one new item holds, by kind.
 
     Args:
-        values: As its file holds them.
+        values: Of each of its images as its file holds them; None for one that is missing.
         image: ``(C, [D,] H, W)`` as it is stored.
         kinds: What is asked for.
     """
     from medldr.data.files.rgb import look_of  # PIL, which training alone does not need
 
-    held = {VALUES: values, STORED: image}
-    looks = {k: look_at(held[k][None])[0] if k in held else look_of(values) for k in kinds}
+    looks: dict[str, Look] = {}
+    for kind in kinds:
+        held = (image,) if kind == STORED else values
+        look = look_of if kind == PICTURE else lambda one: look_at(one[None])[0]
+        each = [None if one is None else look(one) for one in held]
+        looks[kind] = look_of_item(each) if len(each) > 1 or each[0] is None else each[0]
     return {kind: _digest(look) for kind, look in looks.items()}
 
 

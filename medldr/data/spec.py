@@ -37,7 +37,7 @@ def specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> D
     Args:
         table: All images.
         train: Training rows, those that are really used.
-        shape: Of the network's input.
+        shape: Of the network's input, with all views of an item.
     """
     labels = table.labels[train]
     if labels.ndim == 2:
@@ -48,11 +48,17 @@ def specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> D
         task=task_of(table),
         class_names=table.class_names,
         class_counts=tuple(int(n) for n in counts),
-        channels=shape.channels,
+        channels=shape.channels // views_of(table),
         spatial_size=shape.spatial_size,
         domains=names_in(table.domains),
         train_domains=names_in(table.domains[train]),
+        views=views_of(table),
     )
+
+
+def views_of(table: ImageTable) -> int:
+    """How many images of each item the network sees one by one."""
+    return 1 if table.combined is None else table.combined.views
 
 
 def input_pipeline(table: ImageTable, transform: Any) -> Pipeline:
@@ -63,7 +69,8 @@ def input_pipeline(table: ImageTable, transform: Any) -> Pipeline:
     """
     channels, *size = table.images.shape[1:]
     shape = ImageShape(channels, tuple(size))
-    return build_pipeline(transform, shape, floating=table.images.dtype != np.uint8)
+    floating = table.images.dtype != np.uint8
+    return build_pipeline(transform, shape, floating=floating, views=views_of(table))
 
 
 def names_in(column: NDArray[np.str_]) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from typing import Final
 
 from medldr.data.files.image import ScanImages
 from medldr.data.files.proof import prove_items
-from medldr.data.files.rules import SCAN, resolve
+from medldr.data.files.rules import SCAN, resolve, resolve_several
 from medldr.data.image_table import Looks
 from medldr.data.listing.item_frame import Listing
 from medldr.data.store import stored
@@ -53,7 +53,8 @@ def load(config: Config) -> ImageTable:
     """
     listing = list_items(config)
     name = data_name(config)
-    proven = prove_items(listing.sources, listing.ids.tolist(), config, name)
+    several = config.images
+    proven = prove_items(listing.sources, listing.ids.tolist(), config, name, several)
     bad = tuple(
         BadFile(path, one.reason)
         for path, one in zip(listing.ids.tolist(), proven, strict=True)
@@ -63,7 +64,11 @@ def load(config: Config) -> ImageTable:
     good = [one for one in proven if not one.reason]
     ids = listing.ids.tolist()
     facts = [one.known for one in good]
-    rules, rule_notes = resolve(config, dict(zip(ids, facts, strict=True)), name)
+    if several:
+        of_images = dict(zip(ids, (one.images for one in good), strict=True))
+        rules, rule_notes = resolve_several(config, of_images, several, name)
+    else:
+        rules, rule_notes = resolve(config, dict(zip(ids, facts, strict=True)), name)
     images = ScanImages(
         listing.sources,
         [one.content for one in good],
@@ -83,6 +88,7 @@ def load(config: Config) -> ImageTable:
         looks=Looks(dict(zip(ids, (one.look for one in good), strict=True))),
         facts=tuple(facts),
         unused=listing.unused,
+        combined=rules.combined,
         reading={"kind": SCAN, **rules.as_dict()},
     )
 

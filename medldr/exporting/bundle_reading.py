@@ -77,6 +77,12 @@ def reading_steps(record: Preprocessing) -> Steps:
         first = error.errors(include_url=False, include_input=False)[0]
         key = ".".join(["reading", *map(str, first["loc"])])
         raise InputError(f"preprocessing.json: {key}: {first['msg']}. {CURE}") from error
+    if rules is not None and rules.combined is not None:
+        raise InputError(
+            f"each item is {len(rules.combined.names)} images "
+            f"({', '.join(rules.combined.names)}), and a bundle reads one file per item. Export "
+            "with --format onnx or torch, whose input holds them one after another"
+        )
     if rules is None or not _readable(rules):
         raise InputError(
             f"preprocessing.json: reading: {record.reading} cannot be done by MONAI's transforms, "

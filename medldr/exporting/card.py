@@ -233,7 +233,10 @@ def reading_lines(record: Preprocessing) -> list[str]:
         lines.append(f"window means: {ends}; all else is cut off")
     scale = "whole numbers from 0 to 255" if stored.dtype == "uint8" else "numbers from 0 to 1"
     shape = f"{stored.channels} x {times(stored.spatial_size)}"
-    return [*lines, f"stored image: {shape}, {scale}; this is what the exported network is given"]
+    names = (record.reading.get("combined") or {}).get("names", ())
+    order = f", the images {', '.join(names)} one after another" if names else ""
+    given = "this is what the exported network is given"
+    return [*lines, f"stored image: {shape}{order}, {scale}; {given}"]
 
 
 def input_lines(record: Preprocessing) -> list[str]:

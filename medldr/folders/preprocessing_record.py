@@ -39,9 +39,11 @@ class Stored(Shape):
 
     Attributes:
         dtype: ``uint8`` from 0 to 255, or ``float32`` from 0 to 1.
+        views: Images that share the network, one after another in `channels`; 1: it is one image.
     """
 
     dtype: Literal["uint8", "float32"]
+    views: int = Field(1, ge=1)
 
 
 class Training(Record):

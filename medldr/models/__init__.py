@@ -65,6 +65,7 @@ def build_model(
         torch.manual_seed(seed)
         model: FeatureModel = module.build(config, spec)
         _check_dropout(model, config)
+        model.take_views(spec.views)
         if published is not None and start is not None:
             path, sha256 = start
             getattr(module, "load_published", load_published)(model, path)

@@ -68,12 +68,15 @@ class FeatureModel(nn.Module):
         maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
         features_frozen: Whether only the head is trained.
+        views: Images of an item that are seen one by one, ``(B, views * C, [D,] H, W)``, and whose
+            latents are averaged; a view of a single value throughout is missing and left out.
         notes: What readers of the run should know about how the network was made.
         stem_weight: Key of the first kernel in the state dict, which follows the input channels.
     """
 
     stages: tuple[str, ...] = STAGES
     maps: bool = True
+    views: int = 1
     batch_norm_frozen: bool = False
     features_frozen: bool = False
     stem_weight: ClassVar[str | None] = None
@@ -121,9 +124,55 @@ class FeatureModel(nn.Module):
             DomainBed: dropout belongs to the network, after pooling, so that every method sees
             latents with gaps, and not only the classifier.
         """
-        z = self.latents(image, taps)
+        z = self.latents(image, taps) if self.views == 1 else self._mean_of_views(image, taps)
         drops = self.training and self.dropout and not self.features_frozen
         return functional.dropout(z, self.dropout) if drops else z
+
+    def take_views(self, views: int) -> None:
+        """See so many views of each item from here on; what a tap gets holds all of them.
+
+        A tap receives maps as ``(B, views * C, [D,] H, W)`` and tokens as ``(B, views * T, C)``, so
+        that its rows are items.
+
+        Raises:
+            InputError: If the network makes features of its own, which know of no views.
+        """
+        if views > 1 and type(self).features is not FeatureModel.features:
+            raise InputError(
+                "data.combine: this network overrides `features` and cannot see several views of "
+                "an item. Let it implement `latents`, or set data.combine: channels"
+            )
+        self.views = views
+        if self.maps:
+            self.stage_dims = tuple(views * dim for dim in self.stage_dims)
+
+    def _mean_of_views(self, image: Tensor, taps: Taps | None) -> Tensor:
+        """Latents of items: the mean over the views that are there.
+
+        In place of a missing view the first one that is there passes through the network, with no
+        weight in the mean, so that batch statistics are those of images.
+        """
+        n = self.views
+        each = image.reshape(-1, n, image.shape[1] // n, *image.shape[2:])
+        values = each.detach().flatten(2)
+        there = values.amax(2) > values.amin(2)
+        there = there | ~there.any(1, keepdim=True)  # of an item that is blank throughout, all
+        number = torch.arange(n, device=image.device)
+        taken = torch.where(there, number, there.float().argmax(1, keepdim=True))
+        chosen = each.gather(1, taken.view(-1, n, *[1] * (each.ndim - 2)).expand_as(each))
+        wrapped = None if taps is None else {k: self._of_items(tap) for k, tap in taps.items()}
+        z = self.latents(chosen.flatten(0, 1), wrapped)
+        weight = there.to(z.dtype).unsqueeze(2)
+        return (z.reshape(-1, n, z.shape[1]) * weight).sum(1) / weight.sum(1)
+
+    def _of_items(self, tap: Tap) -> Tap:
+        """A tap whose rows are items, as one whose rows are views."""
+
+        def of_views(value: Tensor) -> Tensor:
+            items = tap(value.reshape(-1, self.views * value.shape[1], *value.shape[2:]))
+            return items.reshape(-1, items.shape[1] // self.views, *items.shape[2:])
+
+        return of_views
 
     def classify(self, z: Tensor) -> Tensor:
         """Logits ``(B, K)`` of latents ``(B, D)``, in float32 also under autocast."""
@@ -217,7 +266,7 @@ class FeatureModel(nn.Module):
         """
         if self.spatial_dims == 3:
             return torch.channels_last_3d
-        narrow = min(self.stage_dims) < NARROW
+        narrow = min(self.stage_dims) // self.views < NARROW
         return torch.contiguous_format if narrow else torch.channels_last
 
     def to_fast_memory(self) -> FeatureModel:

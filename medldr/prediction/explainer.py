@@ -16,7 +16,7 @@ from torch.nn.functional import interpolate
 
 from medldr.data.reading.new_item import NewItem
 from medldr.errors import InputError
-from medldr.evaluation.explain.explanation_pictures import explanation
+from medldr.evaluation.explain.explanation_pictures import explanations
 from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.folders.files import atomic, check_replaceable, storage_errors
 from medldr.prediction.answers import decided, mean_threshold
@@ -80,8 +80,10 @@ class Explainer:
         spacing = first.record.reading.get("spacing")
         heat = np.mean(heats, axis=0)
         if self._keep:
-            self.heat.append(heat)
-        picture = explanation(images[0].image, heat, spacing)
+            self.heat.append(heat if len(heat) > 1 else heat[0])
+        parts = np.split(images[0].image, max(1, len(first.reader.images)))
+        each = np.broadcast_to(heat, (len(parts), *heat.shape[1:]))  # channels share a map
+        picture = explanations(parts, list(each), spacing)
         content = io.BytesIO()
         picture.save(content, "PNG")
         self._count += 1
@@ -102,12 +104,13 @@ class Explainer:
 
     @staticmethod
     def _heat(run: Trained, item: NewItem, target: Sequence[int]) -> NDArray[np.float32]:
-        """A heat map of the size of the stored image."""
+        """Heat maps ``(1 or views, *S)`` of the size of the stored image."""
         stored = torch.from_numpy(item.image[None]).to(run.fabric.device)
         heat = grad_cam(run.model, run.pipeline.evaluate(stored), target)
         size = item.image.shape[1:]
-        if heat.shape[1:] != size:
+        heat = heat.view(1, run.model.views, *heat.shape[-len(size) :])
+        if heat.shape[2:] != size:
             mode = "bilinear" if len(size) == 2 else "trilinear"
-            heat = interpolate(heat[None], size=size, mode=mode, align_corners=False)[0]
+            heat = interpolate(heat, size=size, mode=mode, align_corners=False)
         values: NDArray[np.float32] = heat[0].numpy()
         return values

@@ -4,7 +4,8 @@ Source:
     Our choice. In a folder every file that is a scan by its name is an item, also in folders below.
     For a network of volumes the slices of DICOM in a folder are one item per series of several
     slices, beside which single pictures (localizers) are left out; for a network of pictures each
-    slice is an item.
+    slice is an item. Where items have several images, a table has a column for each, and the names
+    of files say which is which in nnU-Net's way (``case_0000.nii.gz``).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from torch import Tensor
 
 from medldr.data.files.scan import DICOM, ScanError, Source
 from medldr.data.listing.folders import walk
+from medldr.data.listing.image_names import cases_of
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.places import ABSENT, find_places, near_name
 from medldr.data.listing.tables import Sheet, read_sheet
@@ -35,7 +37,7 @@ class Item(NamedTuple):
     Attributes:
         name: As the user knows it.
         source: Where it is; None where there is no such file.
-        array: Its values, if it is no file.
+        array: The values of its images and their spacing, if it is no file.
         reason: Why it cannot be used, where that is known without reading it.
         group: The group (patient, slide) that it belongs to; empty where none is known.
     """
@@ -48,7 +50,11 @@ class Item(NamedTuple):
 
 
 def find_items(
-    inputs: Iterable[str | Path], dims: int, column: str | None = None, group: str | None = None
+    inputs: Iterable[str | Path],
+    dims: int,
+    column: str | None = None,
+    group: str | None = None,
+    images: Sequence[str] = (),
 ) -> list[Item]:
     """The items that some paths name, in their order.
 
@@ -56,18 +62,22 @@ def find_items(
         inputs: Files, folders, and tables with a column of files; a ``#`` after a path names a part
             of it: a series of a folder, ``member[index]`` of an npz archive.
         dims: 2 for a network of pictures, 3 for one of volumes.
-        column: Column of a table that names files; None: the one whose name says so.
+        column: Column of a table that names files, or columns, separated by commas, where items
+            have several images; None: the one whose name says so, or those of `images`.
         group: Column of a table with the group of each; None: none is known.
+        images: Names of the images of each item, where the network takes several.
 
     Raises:
-        InputError: If nothing is named, a folder holds no scan, or a table has no column of files
-            or of groups.
+        InputError: If nothing is named, a folder holds no scan, a table has no column of files
+            or of groups, or nothing says which files are the images of one item.
     """
     texts = list(map(str, inputs))
     if "" in texts:
         raise InputError("an empty path names nothing. Name files, folders, or a table")
     if group is not None and not any(map(_is_table, texts)):
         raise InputError(f"--group names the column {group} of a table, but no table is given")
+    if images:
+        return _items_of_several(texts, column, group, images)
     files = [text for text in texts if not _is_table(text) and not os.path.isdir(text)]
     of_file = dict(zip(files, _of_paths(files, Path()), strict=True))
     items: list[Item] = []
@@ -77,15 +87,65 @@ def find_items(
         elif _is_table(text):
             items += _of_table(Path(text), column, group)
         else:
-            inside = list(_of_folder(Path(text), dims))
-            if not inside:
-                names = (name for one in walk(Path(text), lenient=True) for name in one.files)
-                others = tell_not_read(names) or "it is empty, and so are its subfolders"
-                raise InputError(f"{text} holds no scan: {others}")
-            items += inside
+            items += _inside(Path(text), dims)
     if not items:
         raise InputError("nothing to predict: name files, folders, or a table with a path column")
     return _apart(items)
+
+
+def _items_of_several(
+    texts: Sequence[str], column: str | None, group: str | None, images: Sequence[str]
+) -> list[Item]:
+    """The items of a network that takes several images of each."""
+    items: list[Item] = []
+    files: list[str] = []
+    for text in texts:
+        if _is_table(text):
+            names = column.split(",") if column is not None else images
+            items += _rows_of(Path(text), names, group)
+        elif os.path.isdir(text):
+            files += [item.name for item in _inside(Path(text), 2)]
+        else:
+            files.append(text)
+    cases = cases_of(files)
+    others = len(files) - sum(map(len, cases.values()))
+    if others or not (items or cases):
+        raise InputError(
+            f"the network takes {len(images)} images per item ({', '.join(images)}), and nothing "
+            f"says which of {len(files)} files belong together. Give a table with a column for "
+            "each of them, files that are named in nnU-Net's way (case_0000.nii.gz, "
+            "case_0001.nii.gz), or the images of a single item, in this order, with --item"
+        )
+    for of_case in cases.values():
+        numbers = range(max(len(images), max(of_case) + 1))
+        items.append(_of_several([of_case.get(number, "") for number in numbers], Path()))
+    return items
+
+
+def _rows_of(path: Path, columns: Sequence[str], group: str | None) -> Iterator[Item]:
+    """The rows of a table with a column for each image."""
+    sheet = read_sheet(path)
+    for name in columns:
+        sheet.require(name, "--path")
+    if group is not None:
+        sheet.require(group, "--group")
+    groups = sheet.column(group) if group is not None else [""] * len(sheet)
+    for of, texts in zip(groups, zip(*map(sheet.column, columns), strict=True), strict=True):
+        yield _of_several(texts, path.parent)._replace(group=of)
+
+
+def _of_several(texts: Sequence[str], root: Path) -> Item:
+    """An item by the paths of its images; an empty one is missing."""
+    named = [text for text in texts if text]
+    if not named:
+        return Item("(no image)", reason="it names no image")
+    found = iter(_of_paths(named, root))
+    items = [next(found) if text else None for text in texts]
+    reasons = [f"{one.name}: {one.reason}" for one in items if one is not None and one.reason]
+    if reasons:
+        return Item(named[0], reason="; ".join(reasons))
+    sources = [None if one is None else one.source for one in items]
+    return Item(named[0], Source.of_several(sources))
 
 
 def _is_table(text: str) -> bool:
@@ -116,6 +176,20 @@ def _of_paths(texts: Sequence[str], root: Path) -> Iterator[Item]:
         reason = places.absent.get(row, "")
         hint = near_name(root, text) if reason == ABSENT else ""
         yield Item(text, source, reason=reason + hint)
+
+
+def _inside(folder: Path, dims: int) -> list[Item]:
+    """The items in a folder.
+
+    Raises:
+        InputError: If there are none; says what is in it.
+    """
+    inside = list(_of_folder(folder, dims))
+    if not inside:
+        names = (name for one in walk(folder, lenient=True) for name in one.files)
+        others = tell_not_read(names) or "it is empty, and so are its subfolders"
+        raise InputError(f"{folder} holds no scan: {others}")
+    return inside
 
 
 def _of_folder(top: Path, dims: int) -> Iterator[Item]:
@@ -211,6 +285,21 @@ def _plain(value: Tensor) -> NDArray[Any]:
     return array
 
 
+def item_of_images(number: int, values: Any, spacing: Sequence[float] | None) -> Item:
+    """The images of one item, as paths or as arrays; None for one that is missing."""
+    if not isinstance(values, list | tuple):
+        raise InputError(
+            "this network takes several images per item: give a list with a tuple of paths or of "
+            "arrays for each item, or a table"
+        )
+    if all(one is None or isinstance(one, str | Path) for one in values):
+        return _of_several(["" if one is None else str(one) for one in values], Path())
+    arrays = [None if one is None else item_of_array(number, one, None) for one in values]
+    reason = "; ".join(one.reason for one in arrays if one is not None and one.reason)
+    given = tuple(None if one is None else one.array and one.array[0][0] for one in arrays)
+    return Item(f"item {number}", None, (given, spacing), reason)
+
+
 def item_of_array(number: int, value: Any, spacing: Sequence[float] | None) -> Item:
     """An array as an item.
 
@@ -233,4 +322,4 @@ def item_of_array(number: int, value: Any, spacing: Sequence[float] | None) -> I
         return Item(name, reason=f"it is no array of numbers ({error})")
     if array.dtype.kind not in "biuf" or array.ndim < 2:
         return Item(name, reason=f"it is no image: {type(value).__name__} of shape {array.shape}")
-    return Item(name, None, (array, spacing))
+    return Item(name, None, ((array,), spacing))

@@ -27,7 +27,7 @@ from medldr.folders.files import RunFolder
 from medldr.folders.preprocessing_record import label_rule
 from medldr.prediction.answers import Answers, Unreadable, mean_threshold
 from medldr.prediction.by_group import by_group, group_rule
-from medldr.prediction.items import Item, find_items, item_of_array, listed
+from medldr.prediction.items import Item, find_items, item_of_array, item_of_images, listed
 from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
 from medldr.prediction.views import check_views, views_of
@@ -71,7 +71,13 @@ def load_runs(runs: str | Path | Sequence[str | Path], device: str | None = None
 
 def _answers_of(run: Trained) -> tuple[Any, ...]:
     record = run.record
-    return record.task, record.class_names, record.positive_class, len(run.shape)
+    return (
+        record.task,
+        record.class_names,
+        record.positive_class,
+        len(run.shape),
+        *run.reader.images,
+    )
 
 
 def predict_items(
@@ -155,7 +161,8 @@ def predict(
         runs: The folder of a trained run, or of several, whose probabilities are averaged.
         inputs: Files, folders, DICOM series and tables by their paths; or values as a file would
             hold them: a list with an array of each item (a picture ``(H, W)`` or ``(H, W, 3)``, a
-            volume ``(X, Y, Z)``), or one array or tensor ``(N, ...)`` of them.
+            volume ``(X, Y, Z)``), or one array or tensor ``(N, ...)`` of them. Of a network that
+            takes several images per item: a table, or a list with a tuple of paths or arrays each.
         tta: Views of each image whose probabilities are averaged: ``left_right``, ``up_down``,
             ``front_back``, ``quarter_turns``, of those that training has seen.
         device: Device to use; unset: the runs' own.
@@ -186,12 +193,14 @@ def answer(
 ) -> Answers:
     """`predict` with runs that are loaded; `on_answer` is called with each item, as it is made."""
     how = None if group is None else group_rule([run.folder for run in runs])
-    axes = len(runs[0].shape) - 1
+    axes, images = len(runs[0].shape) - 1, runs[0].reader.images
     given = [inputs] if isinstance(inputs, str | Path) else listed(inputs, axes)
     if all(isinstance(one, str | Path) for one in given):
-        items = find_items(given, axes, path_column, group)
+        items = find_items(given, axes, path_column, group, images)
     else:
-        items = [item_of_array(number, one, spacing) for number, one in enumerate(given)]
+        several = images or any(isinstance(one, tuple) for one in given)
+        of = item_of_images if several else item_of_array
+        items = [of(number, one, spacing) for number, one in enumerate(given)]
     answers = predict_items(runs, items, tta=tta, on_answer=on_answer)
     if how is None or not len(answers):
         return answers
@@ -233,15 +242,17 @@ def _new_item(run: Trained, item: Item) -> NewItem:
     if item.source is not None:
         return run.reader.read(item.source)
     axes: Literal[2, 3] = 2 if len(run.shape) == 3 else 3
-    array, spacing = item.array
-    scan = scan_of_array(array, axes)
-    if spacing is not None:
-        scan = replace(scan, spacing=tuple(map(float, spacing)))
-    elif run.record.reading.get("spacing") is not None:
+    arrays, spacing = item.array
+    run.reader.require_images(arrays)
+    if spacing is None and run.record.reading.get("spacing") is not None:
         raise ScanError(
             "an array does not say its spacing, which this run needs: give spacing=(...) in mm"
         )
-    return run.reader.of_scan(scan, Source(Path(item.name)))
+    scans = [None if array is None else scan_of_array(array, axes) for array in arrays]
+    if spacing is not None:
+        mm = tuple(map(float, spacing))
+        scans = [None if scan is None else replace(scan, spacing=mm) for scan in scans]
+    return run.reader.of_scans(scans, Source(Path(item.name)))
 
 
 def _threshold(runs: Sequence[Trained]) -> float | None:

@@ -37,7 +37,10 @@ from medldr.prediction.validation_folder import numbered, write_validation
 from medldr.reporting import write_report
 from medldr.types import Predictions
 
-COLUMNS: Final = ("path", "label", "domain", "group", "group_scope", "ordinal", "uncertain")
+COLUMNS: Final = (
+    *("path", "label", "domain", "group", "group_scope", "ordinal", "uncertain"),
+    *("combine", "align", "on_missing"),
+)
 """Keys of the run's own table that also hold for the site's, unless others are given."""
 GROUPED: Final = ("evaluation.aggregate", "evaluation.group_label")
 """Keys of scoring that a site may change: its patients need not be known, or have other labels."""

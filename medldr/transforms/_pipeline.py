@@ -14,8 +14,9 @@ from medldr.config import PluginSection
 from medldr.errors import InputError
 from medldr.folders.preprocessing_record import Preprocessing
 from medldr.transforms._chain import Chain, build_chain
+from medldr.transforms._each_view import ChainOfEachView, RuleOfEachView
 from medldr.transforms._views import SampleMaker, check_views
-from medldr.transforms.base import ImageShape, PixelRule, TransformConfig, memory_format
+from medldr.transforms.base import Entry, ImageShape, PixelRule, TransformConfig, memory_format
 
 
 class Pipeline:
@@ -101,26 +102,33 @@ class Pipeline:
         return ruled.contiguous(memory_format=memory_format(ruled.ndim - 2))
 
 
-def build_pixel_rule(config: TransformConfig, shape: ImageShape) -> PixelRule:
+def build_pixel_rule(config: TransformConfig, shape: ImageShape, views: int = 1) -> PixelRule:
     """The pixel rule of a preset for stored images of this shape.
+
+    Args:
+        config: The preset's section.
+        shape: Of a stored image, with all its views.
+        views: How many views it has; the rule treats each as an image.
 
     Raises:
         InputError: If the preset does not fit the images.
     """
     module: Any = plugins.load("transforms", config.name)
-    rule: PixelRule = module.build(config, shape)
-    return rule
+    one = ImageShape(shape.channels // views, shape.spatial_size)
+    rule: PixelRule = module.build(config, one)
+    return rule if views == 1 else RuleOfEachView(rule, views)
 
 
 def build_pipeline(
-    config: TransformConfig, shape: ImageShape, *, floating: bool = False
+    config: TransformConfig, shape: ImageShape, *, floating: bool = False, views: int = 1
 ) -> Pipeline:
     """Rule and chains of a ``transform`` section for stored images of this shape.
 
     Args:
         config: The section.
-        shape: Of a stored image.
+        shape: Of a stored image, with all its views.
         floating: Whether stored pixels are float32 in [0, 1]; else they are uint8.
+        views: How many views each item has.
 
     Raises:
         InputError: If the preset does not fit the images, or a line of a list is wrong.
@@ -133,26 +141,33 @@ def build_pipeline(
     if floating:
         _check_takes_float(config.name)
     pipeline = Pipeline(
-        build_pixel_rule(config, shape),
-        build_chain(config.train, "transform.train", random_allowed=True),
-        build_chain(config.eval, "transform.eval", random_allowed=False),
+        build_pixel_rule(config, shape, views),
+        _chain(config.train, "transform.train", views, random_allowed=True),
+        _chain(config.eval, "transform.eval", views, random_allowed=False),
         shape,
     )
     if config.views is not None:
-        pipeline.take_views(_build_views(config.views, shape, floating=floating))
+        pipeline.take_views(_build_views(config.views, shape, views, floating=floating))
     return pipeline
 
 
-def _build_views(config: PluginSection, shape: ImageShape, *, floating: bool) -> SampleMaker:
+def _chain(entries: Sequence[Entry], key: str, views: int, *, random_allowed: bool) -> Chain | None:
+    chain = build_chain(entries, key, random_allowed=random_allowed)
+    return chain if chain is None or views == 1 else ChainOfEachView(chain, views)
+
+
+def _build_views(
+    config: PluginSection, shape: ImageShape, views: int, *, floating: bool
+) -> SampleMaker:
     if not isinstance(config, TransformConfig):
         raise InputError(f"transform.views: the Config of {config.name} is not a TransformConfig")
     try:
         if floating:
             _check_takes_float(config.name)
-        rule = build_pixel_rule(config, shape)
+        rule = build_pixel_rule(config, shape, views)
     except InputError as error:
         raise InputError(f"transform.views: {error}") from error
-    chain = build_chain(config.train, "transform.views.train", random_allowed=True)
+    chain = _chain(config.train, "transform.views.train", views, random_allowed=True)
     return SampleMaker(rule, chain)
 
 
@@ -174,7 +189,8 @@ def recorded_pipeline(record: Preprocessing) -> Pipeline:
             "file"
         ) from error
     shape = ImageShape(record.stored.channels, record.stored.spatial_size)
-    pipeline = build_pipeline(config, shape, floating=record.stored.dtype == "float32")
+    floating = record.stored.dtype == "float32"
+    pipeline = build_pipeline(config, shape, floating=floating, views=record.stored.views)
     wanted = ImageShape(record.input.channels, record.input.spatial_size)
     if pipeline.output != wanted:
         raise InputError(

@@ -1,7 +1,6 @@
 """Two small trained runs: volumes from NIfTI files, and pictures from PNG files."""
 
 import csv
-import importlib.util
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,21 +97,3 @@ def kept():
         return {row["id"]: [float(row[name]) for name in names] for row in rows}
 
     return read
-
-
-_SPEC = importlib.util.spec_from_file_location(
-    "dicom_files", Path(__file__).parents[1] / "data" / "files" / "dicom_files.py"
-)
-_files = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(_files)
-
-
-@pytest.fixture
-def write_series():
-    """Write a volume ``(X, Y, Z)`` as a DICOM series in a folder."""
-
-    def write(folder, values, spacing=1.0, **tags):
-        affine = np.diag([spacing] * 3 + [1.0])
-        return _files.series(folder, values, affine, **tags)
-
-    return write

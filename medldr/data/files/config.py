@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, field_validator, model_validator
@@ -12,6 +12,7 @@ from medldr.config import Section
 from medldr.data.config import DatasetConfig
 
 Window = Literal["auto", "ct", "bone", "lung", "soft_tissue", "brain", "percentile", "file"]
+OneWindow = Window | tuple[float, float]
 
 Mm = Annotated[float, Field(gt=0)]
 Edge = Annotated[int, Field(ge=1, le=8192)]
@@ -78,12 +79,13 @@ class ScanConfig(DatasetConfig):
         description="channels of each image: 1 makes colour grey, 3 repeats grey; auto: as all "
         "files have, or 3 where only some have colour",
     )
-    window: Window | tuple[float, float] = Field(
+    window: OneWindow | dict[str, OneWindow] = Field(
         "auto",
         description="values that become 0 and 1: a CT window (ct, bone, lung, soft_tissue, brain), "
         "percentile (of each image), file (the window that the file recommends), two numbers, or "
         "auto: ct where the file says CT, percentile where it says MR, NM or PT, by bit_depth "
-        "where it has whole numbers from 0 up, else percentile",
+        "where it has whole numbers from 0 up, else percentile; of several images per item also "
+        "one for each column, such as {adc: [0, 3000]}",
     )
     percentiles: tuple[float, float] = Field(
         (0.5, 99.5), description="percentiles of each image that become 0 and 1"
@@ -104,6 +106,23 @@ class ScanConfig(DatasetConfig):
     )
     exif: bool = Field(True, description="turn photographs upright, as their camera noted")
     crop: CropConfig | None = Field(None, description="part of each scan that is kept")
+    combine: Literal["channels", "views"] | None = Field(
+        None,
+        description="what several images of an item become: channels of one image, on the grid of "
+        "the first; or views, each seen by the same network, whose features are averaged; unset: "
+        "channels of volumes, views of pictures",
+    )
+    align: Literal["resample", "refuse"] = Field(
+        "resample",
+        description="channels on another grid than the first: resample by what the headers say of "
+        "their places, or refuse",
+    )
+    on_missing: Literal["error", "drop", "zeros"] = Field(
+        "error",
+        description="items of which an image is missing (an empty cell): error stops, drop leaves "
+        "them out, zeros puts zeros in its place (a view is left out of the average) and notes it "
+        "in the column `missing`",
+    )
     on_bad_file: Literal["error", "skip"] = Field(
         "error",
         description="files that cannot be used: error stops; skip leaves them out and lists them",
@@ -117,8 +136,9 @@ class ScanConfig(DatasetConfig):
     @field_validator("window")
     @classmethod
     def _ascends(cls, value: Any) -> Any:
-        if isinstance(value, tuple) and not value[0] < value[1]:
-            raise ValueError(f"needs two numbers, the smaller first, not {list(value)}")
+        for one in value.values() if isinstance(value, dict) else [value]:
+            if isinstance(one, tuple) and not one[0] < one[1]:
+                raise ValueError(f"needs two numbers, the smaller first, not {list(one)}")
         return value
 
     @field_validator("percentiles")
@@ -127,6 +147,32 @@ class ScanConfig(DatasetConfig):
         if not 0 <= value[0] < value[1] <= 100:
             raise ValueError(f"needs two percentiles from 0 to 100, not {list(value)}")
         return value
+
+
+@dataclass(frozen=True)
+class Combined:
+    """How the images of an item that has several become one.
+
+    Attributes:
+        names: Of the images, which are those of their columns.
+        combine: See `ScanConfig.combine`.
+        align: See `ScanConfig.align`.
+        on_missing: See `ScanConfig.on_missing`.
+        windows: `Rules.window` of each image.
+        bit_depths: `Rules.bit_depth` of each.
+    """
+
+    names: tuple[str, ...]
+    combine: Literal["channels", "views"]
+    align: Literal["resample", "refuse"]
+    on_missing: Literal["error", "drop", "zeros"]
+    windows: tuple[str | tuple[float, float], ...]
+    bit_depths: tuple[Literal[8, 12, 16] | None, ...]
+
+    @property
+    def views(self) -> int:
+        """How many images a network sees one by one."""
+        return len(self.names) if self.combine == "views" else 1
 
 
 @dataclass(frozen=True)
@@ -148,6 +194,7 @@ class Rules:
         crop: Part that is kept.
         eight_bit: Whether images stay uint8 from 0 to 255, because all files are 8-bit pictures;
             else they are float32 from 0 to 1.
+        combined: How several images become one item; None where each item is one image.
     """
 
     dims: Literal[2, 3]
@@ -163,6 +210,14 @@ class Rules:
     exif: bool
     crop: CropConfig | None
     eight_bit: bool
+    combined: Combined | None = None
+
+    def of_image(self, number: int) -> Rules:
+        """The rules for one of several images, counted from 0."""
+        how = self.combined
+        assert how is not None
+        window, bit_depth = how.windows[number], how.bit_depths[number]
+        return replace(self, window=window, bit_depth=bit_depth, combined=None)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Rules:
@@ -174,7 +229,13 @@ class Rules:
         return TypeAdapter(cls).validate_python(dict(values))
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, for records and for the key of a cache."""
+        """As plain values, for records and for the key of a cache.
+
+        What holds for items of several images is left out where each is one, so that neither
+        records nor hashes of these depend on it.
+        """
         values = asdict(self)
+        if self.combined is None:
+            del values["combined"]
         values["crop"] = None if self.crop is None else self.crop.model_dump(mode="json")
         return values

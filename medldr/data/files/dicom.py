@@ -324,4 +324,5 @@ def _scan(
         window=frames.window,
         voi=frames.voi,
         warnings=tuple(dict.fromkeys((*frames.warnings, *warnings))),
+        patient=frames.patient,
     )

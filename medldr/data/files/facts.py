@@ -39,6 +39,8 @@ class Facts(NamedTuple):
         frames: Frames or pages.
         warnings: What was changed or assumed.
         voi: See `Scan.voi`.
+        patient: See `Scan.patient`.
+        others: Headers of the further images of an item that has several.
     """
 
     kind: Kind
@@ -55,6 +57,8 @@ class Facts(NamedTuple):
     frames: int
     warnings: tuple[str, ...]
     voi: Voi = ""
+    patient: str = ""
+    others: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, scan: Scan) -> Facts:
@@ -75,6 +79,7 @@ class Facts(NamedTuple):
             voi=scan.voi,
             frames=scan.frames,
             warnings=scan.warnings,
+            patient=scan.patient,
         )
 
     @classmethod
@@ -86,7 +91,7 @@ class Facts(NamedTuple):
     def header(self) -> str:
         """All of them that decide, beside the values, what image a file becomes."""
         deciding = (self.kind, self.spacing, self.affine, self.bits, self.modality, self.window)
-        return json.dumps(deciding)
+        return " ".join([json.dumps(deciding), *self.others])
 
     @property
     def spatial(self) -> tuple[int, ...]:

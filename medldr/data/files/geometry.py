@@ -8,6 +8,7 @@ Source:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -136,6 +137,18 @@ def as_dims(scan: Scan, rules: Rules) -> Scan:
         flat = flat[:, ::-1, ::-1]
     _, spacing = seen_as(scan.spatial, scan.spacing, 2)
     return replace(scan, values=np.ascontiguousarray(flat), spacing=spacing, affine=None)
+
+
+def apart(one: Grid, other: Grid) -> float:
+    """How far the corners of a grid lie, in mm, from where another places the same indices.
+
+    Args:
+        one: The grid whose corners are looked at; it says where it lies.
+        other: Says where it lies.
+    """
+    corners = np.array([*itertools.product(*((0, n - 1) for n in one.spatial))])
+    moved = (np.array(one.affine) - np.array(other.affine))[:3]
+    return float(np.linalg.norm(corners @ moved[:, :3].T + moved[:, 3], axis=1).max())
 
 
 # The part that is kept

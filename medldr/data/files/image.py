@@ -10,6 +10,7 @@ Source:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Sequence
@@ -20,6 +21,7 @@ import torch
 from numpy.typing import NDArray
 
 from medldr import offline
+from medldr.data.files.combined import on_grid_of, stacked
 from medldr.data.files.geometry import (
     around_mask,
     around_point,
@@ -45,7 +47,7 @@ NO_SPACING: Final = (
 
 
 def make_image(source: Source, rules: Rules) -> NDArray[Any]:
-    """The image of one item.
+    """The image of one item; of several images, all of them after one another.
 
     Args:
         source: Where it is.
@@ -57,9 +59,42 @@ def make_image(source: Source, rules: Rules) -> NDArray[Any]:
     Raises:
         ScanError: If it cannot be used.
     """
-    return image_of(
-        read_scan(source, rules.dims, ground=rules.ground, exif=rules.exif), source, rules
-    )
+    return image_of_item(read_images(source, rules), source, rules)
+
+
+def read_images(source: Source, rules: Rules) -> list[Scan | None]:
+    """Each image of an item, as its file holds it; None for one that is missing.
+
+    Raises:
+        ScanError: If one cannot be used; names its column where there are several.
+    """
+    read = functools.partial(read_scan, dims=rules.dims, ground=rules.ground, exif=rules.exif)
+    if rules.combined is None:
+        return [read(source)]
+    scans: list[Scan | None] = []
+    for name, image in zip(rules.combined.names, source.images, strict=True):
+        try:
+            scans.append(None if image is None else read(image))
+        except ScanError as error:
+            raise ScanError(f"{name}: {error}") from error
+    return scans
+
+
+def image_of_item(scans: Sequence[Scan | None], source: Source, rules: Rules) -> NDArray[Any]:
+    """The image of an item whose images were read; see `make_image`."""
+    how = rules.combined
+    first = next(scan for scan in scans if scan is not None)
+    if how is None:
+        return image_of(first, source, rules)
+    images: list[NDArray[Any] | None] = []
+    for number, scan in enumerate(scans):
+        try:
+            if scan is not None and how.combine == "channels":
+                scan = on_grid_of(first, scan, how)
+            images.append(None if scan is None else image_of(scan, source, rules.of_image(number)))
+        except ScanError as error:
+            raise ScanError(f"{how.names[number]}: {error}") from error
+    return stacked(images)
 
 
 def image_of(scan: Scan, source: Source, rules: Rules) -> NDArray[Any]:
@@ -220,7 +255,8 @@ class ScanImages(FileImages):
     ) -> None:
         self.sources = tuple(sources)
         self.rules = rules
-        self.shape = (len(self.sources), rules.channels, *spatial)
+        images = 1 if rules.combined is None else len(rules.combined.names)
+        self.shape = (len(self.sources), images * rules.channels, *spatial)
         self.dtype = np.dtype(np.uint8 if rules.eight_bit else np.float32)
         self.stamp = _stamp(self.sources, contents, rules, self.shape)
         self.key = hashlib.sha256(f"{self.stamp} {READER} {makers()}".encode()).hexdigest()

@@ -7,17 +7,16 @@ image is made, so that all such items are named at once.
 from __future__ import annotations
 
 import functools
-import itertools
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
-import numpy as np
-
-from medldr.data.files.config import ScanConfig
+from medldr.data.files.combined import facts_of_item, look_of_item, misfit, of_one_patient
+from medldr.data.files.config import Combined, ScanConfig
 from medldr.data.files.facts import Facts
-from medldr.data.files.geometry import box_around, margin_around, require_dims
+from medldr.data.files.geometry import apart, box_around, margin_around, require_dims
 from medldr.data.files.image import NO_SPACING
 from medldr.data.files.intensity import too_deep, window_fault
 from medldr.data.files.memory import Examined, prove, state_of
@@ -30,7 +29,7 @@ from medldr.data.files.read import (
     readers,
     second_file,
 )
-from medldr.data.files.rules import dims_of
+from medldr.data.files.rules import combination, dims_of
 from medldr.data.files.scan import Scan, ScanError, Source
 from medldr.data.image_table import Look, digest_of
 
@@ -47,12 +46,14 @@ class Proven(NamedTuple):
             the header says of them.
         facts: What it is; None where it cannot be read.
         look: At its values, as they were recorded.
+        images: The facts of each image of an item that has several; None for one that is missing.
     """
 
     reason: str
     content: str
     facts: Facts | None
     look: Look
+    images: tuple[Facts | None, ...] = ()
 
     @property
     def known(self) -> Facts:
@@ -63,7 +64,11 @@ class Proven(NamedTuple):
 
 
 def prove_items(
-    items: Sequence[Source], ids: Sequence[str], config: ScanConfig, title: str
+    items: Sequence[Source],
+    ids: Sequence[str],
+    config: ScanConfig,
+    title: str,
+    columns: Sequence[str] = (),
 ) -> list[Proven]:
     """Read every item that is not remembered, in parallel, and its mask.
 
@@ -72,10 +77,13 @@ def prove_items(
         ids: ``(N,)`` name of each, for messages.
         config: The section `data`.
         title: The data set's name, for those who watch.
+        columns: Names of the images of each item, where it has several.
 
     Raises:
         InputError: If pictures and volumes are mixed and no key says what to do.
     """
+    if columns:
+        return _prove_several(items, ids, config, title, columns)
     dims = None if config.dims == "auto" else config.dims
     rules = f"scans {READER} {dims} {config.exif}, {readers()}"
     read = functools.partial(read_scan, dims=dims, exif=config.exif)
@@ -112,6 +120,58 @@ def prove_items(
         )
         for one, its_facts, item in zip(examined, facts, items, strict=True)
     ]
+
+
+def _prove_several(
+    items: Sequence[Source],
+    ids: Sequence[str],
+    config: ScanConfig,
+    title: str,
+    columns: Sequence[str],
+) -> list[Proven]:
+    """The same of items of several images, of which each is read and looked at by itself."""
+    images = [
+        replace(image, mask=item.mask, point=item.point) if image.path == item.path else image
+        for item in items
+        for image in item.images
+        if image is not None
+    ]
+    names = [
+        f"{name} ({column})"
+        for name, item in zip(ids, items, strict=True)
+        for column, image in zip(columns, item.images, strict=True)
+        if image is not None
+    ]
+    found = iter(prove_items(images, names, config, title))
+    proven = [[None if image is None else next(found) for image in item.images] for item in items]
+    known = [one.facts for of in proven for one in of if one is not None]
+    readable = {name: one for name, one in zip(names, known, strict=True) if one is not None}
+    dims = dims_of(config, readable, title) if readable else 3
+    how = combination(config, columns, dims)
+    return [_as_one(of, item, how) for of, item in zip(proven, items, strict=True)]
+
+
+def _as_one(proven: Sequence[Proven | None], item: Source, how: Combined) -> Proven:
+    """What is known of an item, by what is known of each of its images."""
+    named = list(zip(how.names, proven, strict=True))
+    faults = [f"{name}: {one.reason}" for name, one in named if one is not None and one.reason]
+    look = look_of_item([None if one is None else one.look for one in proven])
+    if faults:
+        return Proven("; ".join(faults), "", None, look)
+    images = tuple(None if one is None else one.known for one in proven)
+    first = next(one for one in images if one is not None)
+    if how.combine == "channels":
+        faults = [
+            f"{name}: {reason}"
+            for name, one in zip(how.names, images, strict=True)
+            if one is not None and (reason := misfit(first, one, how))
+        ]
+    reason = "; ".join(filter(None, [*faults, of_one_patient(images)]))
+    content = "\n".join(
+        "" if one is None or image is None else f"{one.content} {image.part}"
+        for one, image in zip(proven, item.images, strict=True)
+    )
+    return Proven(reason, content, facts_of_item(images, how.names), look, images)
 
 
 def _examined(
@@ -249,8 +309,6 @@ def _require_part(
         return
     if facts.affine is None or mask.affine is None:
         raise ScanError(f"of it and its mask only one says how the patient lay. {cure}")
-    corners = np.array([*itertools.product(*((0, n - 1) for n in facts.spatial))])
-    moved = (np.array(facts.affine) - np.array(mask.affine))[:3]
-    apart = np.linalg.norm(corners @ moved[:, :3].T + moved[:, 3], axis=1).max()
-    if apart > min(facts.spacing or (0.0,)) / 2:
-        raise ScanError(f"its mask lies up to {apart:.3g} mm beside it, or is turned. {cure}")
+    away = apart(facts, mask)
+    if away > min(facts.spacing or (0.0,)) / 2:
+        raise ScanError(f"its mask lies up to {away:.3g} mm beside it, or is turned. {cure}")

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 
+from medldr.data.files.combined import on_one_grid
+from medldr.data.files.config import Combined, ScanConfig
 from medldr.data.files.config import Rules as Rules
-from medldr.data.files.config import ScanConfig
 from medldr.data.files.facts import Facts, warning_notes
 from medldr.data.files.geometry import is_picture
 from medldr.data.files.intensity import depth_of, rule_name
@@ -67,7 +69,7 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
         size=size,
         spacing=spacing,
         pad=pad,
-        window=config.window,
+        window="auto" if isinstance(config.window, dict) else config.window,
         percentiles=config.percentiles,
         bit_depth=bit_depth,
         frame=config.frame,
@@ -83,6 +85,88 @@ def resolve(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> tuple[
     if rules.window == "file":
         _recommended(items, notes)
     return rules, [*notes, *warning_notes(items)]
+
+
+def combination(config: ScanConfig, names: Sequence[str], dims: int) -> Combined:
+    """How several images of each item become one; how many bits each has is not yet known.
+
+    Args:
+        config: Keys of the data set.
+        names: Of the images.
+        dims: 2 for pictures, 3 for volumes.
+
+    Raises:
+        InputError: If a key has no meaning for them.
+    """
+    combine = config.combine or ("channels" if dims == 3 else "views")
+    if combine == "views" and config.crop is not None:
+        raise InputError(
+            "data.crop: a mask or point has its place in one image, and the views of an item have "
+            "no common one. Unset it, or combine images on one grid with data.combine=channels"
+        )
+    window = config.window
+    windows = [window.get(n, "auto") if isinstance(window, dict) else window for n in names]
+    unset = (None,) * len(names)
+    return Combined(tuple(names), combine, config.align, config.on_missing, tuple(windows), unset)
+
+
+def resolve_several(
+    config: ScanConfig,
+    facts: Mapping[str, Sequence[Facts | None]],
+    columns: Sequence[str],
+    name: str,
+) -> tuple[Rules, list[str]]:
+    """The rules of a data set with several images per item; as `resolve`, image by image.
+
+    Each image is scaled by what its own column's files say: a PET is not windowed as the CT beside
+    it, and bits are counted column by column.
+
+    Args:
+        config: Its keys.
+        facts: Of the images of each usable item, by id; None for one that is missing.
+        columns: Names of the images.
+        name: The data set's, for messages.
+
+    Raises:
+        InputError: As `resolve`, or if images have different numbers of channels.
+    """
+    known = {f"{item} ({column})": one for item, images in facts.items()
+             for column, one in zip(columns, images, strict=True) if one is not None}  # fmt: skip
+    dims = dims_of(config, known, name)
+    how = combination(config, columns, dims)
+    word = f"channels on the grid of {columns[0]}" if how.combine == "channels" else "views"
+    notes = [f"the images of each item ({', '.join(columns)}) become {word} (data.combine)"]
+    each = []
+    for number, column in enumerate(columns):
+        own = {item: one for item, images in facts.items() if (one := images[number]) is not None}
+        if how.combine == "channels":
+            grids = {item: next(filter(None, facts[item])) for item in own}
+            moved = sum(not on_one_grid(grids[item], one) for item, one in own.items())
+            if moved:
+                notes.append(f"{column}: {moved:,} of {len(own):,} were resampled (data.align)")
+            own = {
+                item: one._replace(shape=(one.shape[0], *grids[item].spatial))
+                for item, one in own.items()
+            }
+        changed = {"window": how.windows[number], "dims": dims}
+        rules, told = resolve(config.model_copy(update=changed), own, f"{name}, {column}")
+        each.append(rules)
+        notes += [f"{column}: {text}" for text in told]
+        if len(own) < len(facts):
+            notes.append(
+                f"{column}: missing in {len(facts) - len(own):,} of {len(facts):,} items, where "
+                "zeros stand in its place (data.on_missing; the column `missing` divides results)"
+            )
+    channels = {one.channels for one in each}
+    if len(channels) > 1 and channels != {1, 3}:
+        listed = ", ".join(f"{c} {one.channels}" for c, one in zip(columns, each, strict=True))
+        raise InputError(f"{name}: images have different numbers of channels ({listed})")
+    if how.combine == "views" and config.size is None:
+        _require_one_size(config, dims, known, name)
+    how = replace(how, bit_depths=tuple(one.bit_depth for one in each))
+    eight_bit = all(one.eight_bit for one in each)
+    rules = replace(each[0], channels=max(channels), eight_bit=eight_bit, combined=how)
+    return rules, notes
 
 
 def dims_of(config: ScanConfig, facts: Mapping[str, Facts], name: str) -> Literal[2, 3]:

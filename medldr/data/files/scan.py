@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -46,12 +47,22 @@ class Source:
             empty for all of it, which an archive must then hold a single array for.
         mask: The mask it is cut around; None without.
         point: Middle of the part that is kept; None without.
+        images: Each image of an item that has several, in the order of their columns, None for one
+            that is missing; `path` and `part` are then those of the first that is there. Empty for
+            an item of one image.
     """
 
     path: Path
     part: str = ""
     mask: Source | None = None
     point: tuple[float, ...] | None = None
+    images: tuple[Source | None, ...] = ()
+
+    @classmethod
+    def of_several(cls, images: Sequence[Source | None]) -> Source:
+        """An item of several images, of which at least one is there."""
+        first = next(one for one in images if one is not None)
+        return replace(first, images=tuple(images))
 
 
 @dataclass(frozen=True)
@@ -76,6 +87,8 @@ class Scan:
             windows, a ``sigmoid`` of one, or a look-up ``table``; empty if none of these.
         frames: Frames or pages in the file; 1 for a plain picture or volume.
         warnings: What was changed or assumed, a sentence each, without names.
+        patient: Digits that stand for the patient whom the header names, from which nobody learns
+            who that is; empty where it names none.
     """
 
     values: NDArray[Any]
@@ -89,6 +102,7 @@ class Scan:
     voi: Voi = ""
     frames: int = 1
     warnings: tuple[str, ...] = ()
+    patient: str = ""
 
     @property
     def spatial(self) -> tuple[int, ...]:

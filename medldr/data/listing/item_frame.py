@@ -16,7 +16,7 @@ from medldr.data.image_table import BadFile, ImageTable
 from medldr.data.listing.places import Places
 from medldr.errors import InputError
 
-_LISTED: Final = 10
+_LISTED: Final = 8
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Rows:
         roles: ``(N,)`` texts by ``domain``, ``group``, ``split`` and ``id``, as far as there are.
         columns: ``(N,)`` texts of further columns, by name.
         select: Names of those further columns that say which part of a file is meant.
+        images: ``(N,)`` where each image is, by its column, of items that have several; `texts` and
+            `places` are then those of the first image that is there.
         positions: ``(N,)`` where each row is (``line 3``); empty where the path says it.
         notes: What readers should know.
     """
@@ -46,6 +48,7 @@ class Rows:
     roles: dict[str, list[str]] = field(default_factory=dict)
     columns: dict[str, list[str]] = field(default_factory=dict)
     select: tuple[str, ...] = ()
+    images: dict[str, list[str]] = field(default_factory=dict)
     positions: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
 
@@ -65,6 +68,10 @@ class Rows:
     def at(self, row: int) -> str:
         """Where a row is, and of which item it speaks."""
         return f"{self.positions[row]} ({self.texts[row]})" if self.positions else self.texts[row]
+
+    def missing(self, row: int) -> list[str]:
+        """Columns whose image a row lacks, of those that name several."""
+        return [name for name, cells in self.images.items() if not cells[row]]
 
     def examples(self, rows: Sequence[int]) -> str:
         """Where some rows are, in words; the first few of many."""
@@ -87,6 +94,7 @@ class Rows:
             labels=of_all(self.labels),
             roles=of_all(self.roles),
             columns=of_all(self.columns),
+            images=of_all(self.images),
             positions=of(self.positions),
         )
 

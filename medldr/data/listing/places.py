@@ -13,7 +13,7 @@ Source:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -63,6 +63,39 @@ def find_places(texts: Sequence[str], root: Path, others: Iterable[str] = ()) ->
     used.update(str(mask.path) for mask in masks if mask is not None)
     paths = [_below(top, text) for text in texts]
     return Places(sources, paths, absent, tuple(_unused(finder, beside, used)))
+
+
+def find_places_of_several(
+    images: Mapping[str, Sequence[str]], root: Path, others: Iterable[str] = ()
+) -> Places:
+    """The same for items of several images: one source for all images of each.
+
+    Args:
+        images: ``(N,)`` paths as written, by column; empty where an item has no such image, though
+            it has another.
+        root: As for `find_places`.
+        others: As for `find_places`.
+    """
+    cells = [
+        (row, name, text)
+        for row, texts in enumerate(zip(*images.values(), strict=True))
+        for name, text in zip(images, texts, strict=True)
+        if text
+    ]
+    found = find_places([text for _, _, text in cells], root, others)
+    each = dict(zip(((row, name) for row, name, _ in cells), found.sources, strict=True))
+    absent: dict[int, str] = {}
+    paths: dict[int, str] = {}
+    for at, (row, name, text) in enumerate(cells):
+        paths.setdefault(row, found.paths[at])
+        if at in found.absent:
+            said = f"{name}: {text}: {found.absent[at]}"
+            absent[row] = f"{absent[row]}; {said}" if row in absent else said
+    sources = [
+        None if row in absent else Source.of_several([each.get((row, name)) for name in images])
+        for row in paths
+    ]
+    return Places(sources, list(paths.values()), absent, found.unused)
 
 
 def _place(finder: Finder, text: str) -> tuple[Source | None, str]:

@@ -9,19 +9,19 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.files.combined import facts_of_item, of_one_patient
 from medldr.data.files.facts import Facts
 from medldr.data.files.geometry import squashed
-from medldr.data.files.image import image_of
+from medldr.data.files.image import image_of_item, read_images
 from medldr.data.files.intensity import to_unit, value_range
 from medldr.data.files.picture import read_picture
-from medldr.data.files.read import read_scan
 from medldr.data.files.rgb import OwnRules, as_image, decode
 from medldr.data.files.rules import OWN_PICTURE, PACK, PICTURE, SCAN, Rules
 from medldr.data.files.scan import Scan, ScanError, Source, times
@@ -94,40 +94,78 @@ class ItemReader:
         Raises:
             ScanError: If it cannot be used.
         """
+        self.require_images(source.images or (source,))
         if self.kind == SCAN:
-            rules = self.rules
-            scan = read_scan(source, rules.dims, ground=rules.ground, exif=rules.exif)
-            return self._with_digests(self.of_scan(scan, source), scan.values)
+            scans = read_images(source, self.rules)
+            values = [None if scan is None else scan.values for scan in scans]
+            return self._with_digests(self.of_scans(scans, source), *values)
         height, width = self.size
         if source.part:
             raise ScanError(f"it has no part {source.part!r}: this network reads whole pictures")
         if self.kind == OWN_PICTURE:
             own = self.own
             scan = read_picture(source.path, ground=own.ground, exif=own.exif, first=True)
-            return self._with_digests(self.of_scan(scan, source), scan.values)
+            return self._with_digests(self.of_scans([scan], source), scan.values)
         pixels = decode(source.path, None)
         return self._with_digests(NewItem(squashed(pixels, (height, width)), None), pixels)
 
-    def _with_digests(self, item: NewItem, values: NDArray[Any]) -> NewItem:
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Names of the images of each item, where the network takes several."""
+        how = self.rules.combined if self.kind == SCAN else None
+        return () if how is None else how.names
+
+    def require_images(self, images: Sequence[object]) -> None:
+        """Refuse an item that has not the images of those of training.
+
+        Args:
+            images: Each of its images; None for one that is missing.
+
+        Raises:
+            ScanError: Naming what is missing.
+        """
+        names = self.images
+        if len(images) != max(1, len(names)):
+            takes = f"{len(names)} ({', '.join(names)})" if names else "one"
+            raise ScanError(f"it has {len(images)} images, and the network takes {takes} per item")
+        missing = [name for name, one in zip(names, images, strict=False) if one is None]
+        how = self.rules.combined if missing else None
+        if how is not None and how.on_missing != "zeros":
+            raise ScanError(
+                f"it has no {', no '.join(missing)}, and no item of training lacked one"
+            )
+
+    def _with_digests(self, item: NewItem, *values: NDArray[Any] | None) -> NewItem:
         if not self.digests:
             return item
         return replace(item, digests=digests_of_item(values, item.image, self.digests))
 
-    def of_scan(self, scan: Scan, source: Source) -> NewItem:
-        """The image of a scan that was read, or of an array.
+    def of_scans(self, scans: Sequence[Scan | None], source: Source) -> NewItem:
+        """The image of an item whose scans were read, or of its arrays.
+
+        Args:
+            scans: Of each image; None for one that is missing.
+            source: Where the item is.
 
         Raises:
             ScanError: If it cannot be used.
         """
-        facts = Facts.of(scan)
+        first = next(scan for scan in scans if scan is not None)
         if self.kind != SCAN:
             depth = self.own.depth if self.kind == OWN_PICTURE else 8
-            return NewItem(as_image(scan, (self.size[0], self.size[1]), depth), facts)
+            return NewItem(as_image(first, (self.size[0], self.size[1]), depth), Facts.of(first))
         rules = self.rules
-        if rules.eight_bit and scan.values.dtype != np.uint8:
-            scan = _with_8_bits(scan, rules)
-            facts = facts._replace(warnings=scan.warnings)
-        image = image_of(scan, source, rules)
+        given = [_as_in_training(scan, rules) for scan in scans]
+        each = [
+            None
+            if scan is None or used is None
+            else Facts.of(scan)._replace(warnings=used.warnings)
+            for scan, used in zip(scans, given, strict=True)
+        ]
+        if reason := of_one_patient(each):
+            raise ScanError(reason)
+        facts = facts_of_item(each, self.images) if self.images else each[0]
+        image = image_of_item(given, source, rules)
         if self.dtype == np.uint8 and image.dtype != np.uint8:
             image = np.rint(image * 255).astype(np.uint8)
         if image.shape[1:] != self.size:
@@ -136,6 +174,12 @@ class ItemReader:
                 f"{times(self.size)}"
             )
         return NewItem(image, facts)
+
+
+def _as_in_training(scan: Scan | None, rules: Rules) -> Scan | None:
+    if scan is None or not rules.eight_bit or scan.values.dtype == np.uint8:
+        return scan
+    return _with_8_bits(scan, rules)
 
 
 def _with_8_bits(scan: Scan, rules: Rules) -> Scan:

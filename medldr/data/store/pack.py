@@ -65,6 +65,7 @@ class Pack:
             shared_groups=facts.shared_groups,
             reading={"kind": PACK},
             bad_files=tuple(BadFile(*entry) for entry in facts.bad_files),
+            combined=facts.combined,
             **read_columns(self.folder, facts),
         )
 

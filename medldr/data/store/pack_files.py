@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from medldr.config.identity import differing
 from medldr.data.config import DatasetConfig
+from medldr.data.files.config import Combined
 from medldr.data.hashes import hash_texts, label_bytes
 from medldr.data.image_table import ImageTable
 from medldr.data.store.array import IMAGES, partial_of
@@ -66,6 +67,7 @@ class PackFacts(_Strict):
         findings: What looking at every image found.
         shared_groups: Pairs of splits that share groups.
         bad_files: Path and reason of each file that was left out.
+        combined: How several images became each item; null where each is one image.
         block_rows: Rows per block; the last block may be shorter.
         blocks: sha256 of each block's pixels.
         files: Size and checksum by file name.
@@ -86,6 +88,7 @@ class PackFacts(_Strict):
     findings: tuple[str, ...]
     shared_groups: tuple[tuple[str, str], ...]
     bad_files: tuple[tuple[str, str], ...]
+    combined: Combined | None = None
     block_rows: int = Field(gt=0)
     blocks: tuple[str, ...]
     files: dict[str, FileFacts]

@@ -212,6 +212,7 @@ def _describe(
         findings=(),
         shared_groups=table.shared_groups,
         bad_files=table.bad_files,
+        combined=table.combined,
         block_rows=Blocks.of(table.images).each,
         blocks=tuple(digests),
         files={name: _file_facts(partial / name) for name in (IMAGES, TABLE)},

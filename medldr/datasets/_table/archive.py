@@ -43,6 +43,11 @@ def read_archive(path: Path, config: Config) -> tuple[Sheet, Config]:
         InputError: If it is no such archive, an array is missing, of another length or holds
             Python objects; names the array.
     """
+    if not isinstance(config.path, str):
+        raise InputError(
+            f"data.path: {path} is an archive, which holds one image of each item. Name several in "
+            "a table, such as t2w.npz#images[3] and adc.npz#images[3]"
+        )
     images = IMAGES if config.path == Config.model_fields["path"].default else config.path
     with NpzFile(path) as file:
         texts: dict[str, list[str]] = {images: [], _SPLIT: []}

@@ -11,6 +11,7 @@ from medldr.data.config import Names, one_is_a_list
 from medldr.data.files.config import ScanConfig
 from medldr.data.listing.names import GroupPattern, GroupScope, as_domains_are_named
 from medldr.data.listing.trees import fault_of_levels
+from medldr.errors import did_you_mean
 
 Level = Literal["split", "domain", "label", "group"]
 
@@ -35,7 +36,11 @@ class Config(ScanConfig):
         description="without a table: what the levels of folders below data.root mean, for example "
         "[domain, label]",
     )
-    path: str = Field("path", description="column with the file, or folder of slices, of each scan")
+    path: str | tuple[str, ...] = Field(
+        "path",
+        description="column with the file, or folder of slices, of each scan; a list of columns: "
+        "several images of each item, such as [t2w, adc]",
+    )
     label: str | tuple[str, ...] = Field(
         "label", description="column of the class; a list of columns: several labels, each 0 or 1"
     )
@@ -71,6 +76,15 @@ class Config(ScanConfig):
             raise ValueError(fault)
         return value
 
+    @field_validator("path")
+    @classmethod
+    def _images(cls, value: str | tuple[str, ...]) -> str | tuple[str, ...]:
+        if isinstance(value, str) or len(value) == 1:
+            return value if isinstance(value, str) else value[0]
+        if not value or len(set(value)) < len(value):
+            raise ValueError(f"needs one column or several different ones, not {list(value)}")
+        return value
+
     _held_out = field_validator("held_out")(as_domains_are_named)
 
     @model_validator(mode="after")
@@ -78,6 +92,27 @@ class Config(ScanConfig):
         if self.group_pattern is not None and (self.group or "group" in self.folders):
             raise ValueError("group_pattern and group both say who the patient is; set one")
         return self
+
+    @model_validator(mode="after")
+    def _several_images(self) -> Self:
+        fields = type(self).model_fields
+        keys = ("combine", "align", "on_missing")
+        said = [key for key in keys if getattr(self, key) != fields[key].default]
+        if said and not self.images:
+            raise ValueError(f"{said[0]} is about several images per item: list them in path")
+        unknown = set(self.window) - set(self.images) if isinstance(self.window, dict) else ()
+        for name in unknown:
+            raise ValueError(
+                f"window names {name!r}, which is no column of path."
+                f"{did_you_mean(name, self.images)} Columns of several images: "
+                f"{', '.join(self.images) or 'none'}"
+            )
+        return self
+
+    @property
+    def images(self) -> tuple[str, ...]:
+        """Columns of the images of each item, where it has several."""
+        return () if isinstance(self.path, str) else self.path
 
     @property
     def crop_columns(self) -> tuple[str, ...]:

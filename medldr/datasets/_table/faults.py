@@ -12,7 +12,8 @@ from medldr.datasets._table.config import Config
 from medldr.errors import InputError
 
 NO_LABEL: Final = "it has no label"
-_LISTED: Final = 10
+NO_IMAGE: Final = "one of its images is missing"
+_LISTED: Final = 8
 
 
 class Contradiction(NamedTuple):
@@ -35,10 +36,12 @@ class LeftOut(NamedTuple):
     Attributes:
         unlabelled: Rows without a label.
         repeated: Rows that say the same as an earlier one of the same item.
+        incomplete: Rows of which one of several images is missing.
     """
 
     unlabelled: list[int]
     repeated: list[int]
+    incomplete: list[int]
 
 
 def check_rows(rows: Rows, config: Config) -> LeftOut:
@@ -53,10 +56,13 @@ def check_rows(rows: Rows, config: Config) -> LeftOut:
     if not rows.multi_label:  # of several labels each may be missing by itself
         (texts,) = rows.labels.values()
         unlabelled = [row for row, text in enumerate(texts) if not text]
+    incomplete = [row for row in range(len(rows)) if rows.missing(row)]
     absent, unused = rows.places.absent, rows.places.unused
     faults = []
     if absent and (config.on_bad_file != "skip" or len(absent) == len(rows)):
         faults.append(_absent(rows))
+    if incomplete and (config.on_missing == "error" or len(incomplete) == len(rows)):
+        faults.append(_incomplete(rows, incomplete))
     if contradictions:
         faults.append(_contradicting(rows, contradictions))
     if unlabelled and (config.on_missing_label != "skip" or len(unlabelled) == len(rows)):
@@ -70,7 +76,7 @@ def check_rows(rows: Rows, config: Config) -> LeftOut:
             without = counted(len(unused), "file has", "files have")
             faults.append(f"{without} no row: {some(unused, _LISTED)}")
         raise InputError("\n  ".join([f"{rows.where} cannot be used as it is:", *faults]))
-    return LeftOut(unlabelled, repeated)
+    return LeftOut(unlabelled, repeated, [] if config.on_missing == "zeros" else incomplete)
 
 
 def _repeats(rows: Rows) -> tuple[list[int], list[Contradiction]]:
@@ -88,11 +94,13 @@ def _repeats(rows: Rows) -> tuple[list[int], list[Contradiction]]:
     for row, source in enumerate(rows.places.sources):
         if source is None:
             continue
-        folder, name = os.path.split(source.path)
-        if folder not in real:
-            real[folder] = os.path.realpath(folder)
-        item = (real[folder], name, source.part, *(cells[row] for cells in selecting))
-        earlier = first.setdefault(item, row)
+        item = [cells[row] for cells in selecting]
+        for image in source.images or (source,):
+            folder, name = ("", "") if image is None else os.path.split(image.path)
+            if folder not in real:
+                real[folder] = os.path.realpath(folder)
+            item += (real[folder], name, "" if image is None else image.part)
+        earlier = first.setdefault(tuple(item), row)
         if earlier == row:
             continue
         differs = [name for name, cells in columns.items() if cells[row] != cells[earlier]]
@@ -125,6 +133,17 @@ def _absent(rows: Rows) -> str:
             cure += f"; take '{front}' away from the beginning of each, and they are found"
     what = counted(len(absent), "row has", "rows have")
     return _listed(f"{what} no file below {rows.root}:", lines, len(absent), cure)
+
+
+def _incomplete(rows: Rows, incomplete: list[int]) -> str:
+    lines = [
+        f"{rows.at(row)}: no {', no '.join(rows.missing(row))}" for row in incomplete[:_LISTED]
+    ]
+    what = counted(len(incomplete), "row lacks", "rows lack")
+    cure = "Fill them in, or set data.on_missing to drop or zeros"
+    if len(incomplete) == len(rows):
+        cure = "No item has all of them: leave a column out of data.path"
+    return _listed(f"{what} an image:", lines, len(incomplete), cure)
 
 
 def _contradicting(rows: Rows, contradictions: list[Contradiction]) -> str:

@@ -21,11 +21,13 @@ from medldr.data.listing.names import (
 )
 from medldr.data.listing.places import find_places
 from medldr.datasets._table.config import Config
-from medldr.datasets._table.faults import NO_LABEL, LeftOut, check_rows
+from medldr.datasets._table.faults import NO_IMAGE, NO_LABEL, LeftOut, check_rows
 from medldr.datasets._table.labels import many_labels, refuse_look_alikes, single_labels
 from medldr.datasets._table.read_rows import read_rows
 from medldr.errors import InputError
 
+MISSING: Final = "missing"
+"""The column that says which images of an item are missing where zeros stand in their place."""
 _FAULTS: Final = 8
 _FOLD: Final = re.compile(r"(folds?[-_ ]*)?\d+(\.0)?", re.IGNORECASE)
 
@@ -40,7 +42,11 @@ def list_items(config: Config) -> Listing:
     rows = read_rows(config)
     left_out = check_rows(rows, config)
     absent = rows.places.absent
-    reasons = {**dict.fromkeys(left_out.unlabelled, NO_LABEL), **absent}
+    reasons = {
+        **dict.fromkeys(left_out.incomplete, NO_IMAGE),
+        **dict.fromkeys(left_out.unlabelled, NO_LABEL),
+        **absent,
+    }
     # Ids, by which a manifest knows them.
     skipped = tuple(BadFile(rows.names[row], why) for row, why in sorted(reasons.items()))
     notes = [*rows.notes, *_left_out(rows, left_out)]
@@ -57,6 +63,15 @@ def list_items(config: Config) -> Listing:
     groups, of_groups = _groups(rows, domains, config)
     splits, of_splits = _splits(rows, groups)
     _require_different_ids(rows)
+    columns = {name: rows.columns[name] for name in config.columns if name not in rows.select}
+    lacking = [" ".join(rows.missing(row)) or "none" for row in range(len(rows))]
+    if set(lacking) - {"none"}:
+        if MISSING in columns:
+            raise InputError(
+                f"data.columns: {MISSING!r} is the column in which data.on_missing=zeros notes "
+                "missing images. Rename that of the table"
+            )
+        columns[MISSING] = lacking
     return Listing(
         root=rows.root,
         ids=texts(rows.names),
@@ -66,11 +81,7 @@ def list_items(config: Config) -> Listing:
         domains=texts(domains),
         groups=texts(groups),
         splits=texts(splits),
-        columns={
-            name: texts(rows.columns[name])
-            for name in config.columns
-            if name not in config.crop_columns
-        },
+        columns={name: texts(column) for name, column in columns.items()},
         notes=(*notes, *labels.notes, *of_domains, *of_groups, *of_splits),
         skipped=skipped,
         unused=rows.places.unused,
@@ -82,6 +93,7 @@ def _left_out(rows: Rows, left_out: LeftOut) -> list[str]:
     unused = len(rows.places.unused)
     counts = (
         (len(rows.places.absent), "without a file (data.on_bad_file=skip)"),
+        (len(left_out.incomplete), "without one of their images (data.on_missing=drop)"),
         (len(left_out.unlabelled), "without a label (data.on_missing_label=skip)"),
         (len(left_out.repeated), "that repeat an earlier one"),
     )

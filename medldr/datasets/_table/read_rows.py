@@ -11,7 +11,7 @@ from medldr.data.files.scan import Source
 from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import ARCHIVE, names_scan
 from medldr.data.listing.names import composed
-from medldr.data.listing.places import Places, find_places
+from medldr.data.listing.places import Places, find_places, find_places_of_several
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.listing.trees import read_tree
 from medldr.data.metadata_columns import decimal_points
@@ -61,6 +61,8 @@ def read_rows(config: Config) -> Rows:
         )
     rows = _of_sheet(sheet, config, root)
     masks = [text for name in rows.select for text in rows.columns[name] if text]
+    if rows.images:
+        return replace(rows, places=find_places_of_several(rows.images, root, masks))
     return replace(rows, places=find_places(rows.texts, root, masks))
 
 
@@ -84,10 +86,13 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
             **{name: cells("crop", name) for name in config.crop_columns},
         }
     )
+    images = {name: cells("path", name) for name in config.images}
     rows = Rows(
         where=f"data.file: {sheet.path}",
         root=root,
-        texts=cells("path", config.path),
+        texts=cells("path", config.path)
+        if isinstance(config.path, str)
+        else [next(filter(None, texts), "") for texts in zip(*images.values(), strict=True)],
         places=Places([], [], {}),
         labels={name: cells("label", name) for name in names},
         multi_label=not isinstance(config.label, str),
@@ -98,12 +103,18 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
         },
         columns=further,
         select=config.crop_columns,
+        images=images,
         positions=[sheet.at(row) for row in range(len(sheet))],
         notes=(*sheet.notes, *commas),
     )
-    faults = []
+    faults = [
+        f"the column {name!r} (data.path) is empty in all {len(rows):,} rows"
+        for name, column in images.items()
+        if not any(column)
+    ]
     for key, name in _filled(config).items():
-        empty = [row for row, cell in enumerate(cells(key, name)) if not cell]
+        column = rows.texts if key == "path" else cells(key, name)
+        empty = [row for row, cell in enumerate(column) if not cell]
         if empty:
             faults.append(
                 f"the column {name!r} (data.{key}) is empty in {len(empty):,} of {len(rows):,} "
@@ -117,8 +128,9 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
 
 
 def _filled(config: Config) -> dict[str, str]:
-    """The columns that need a value in every row, by their keys."""
-    keys = {"path": config.path, "id": config.id, "domain": config.domain}
+    """The columns that need a value in every row, by their keys; of several images any one."""
+    path = config.path if isinstance(config.path, str) else " or ".join(config.images)
+    keys = {"path": path, "id": config.id, "domain": config.domain}
     return {key: name for key, name in keys.items() if name is not None}
 
 

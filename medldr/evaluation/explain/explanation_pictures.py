@@ -84,6 +84,16 @@ def explanation(
     return _sheet([[plain for plain, _ in pairs], [warm for _, warm in pairs]])
 
 
+def explanations(
+    shown: Sequence[NDArray[Any]],
+    heats: Sequence[NDArray[Any]],
+    spacing: Sequence[float] | None = None,
+) -> Image.Image:
+    """The same for the images of one item, one below the other; see `explanation`."""
+    pairs = zip(shown, heats, strict=True)
+    return _sheet([[explanation(image, heat, spacing)] for image, heat in pairs])
+
+
 class _Plane(NamedTuple):
     """A picture as it is drawn: rows downwards, columns to the right."""
 

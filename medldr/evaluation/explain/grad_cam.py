@@ -50,8 +50,9 @@ def grad_cam(
             more than one position.
 
     Returns:
-        ``(B, *S)`` float32 from 0 to 1 on the CPU. Each map is divided by its own maximum, so
-        values do not compare between images; it is all zeros where nothing speaks for the class.
+        ``(B, *S)`` float32 from 0 to 1 on the CPU; of a network that sees several views of an item,
+        ``(B, views, *S)``. Each item's map is divided by its own maximum, so values do not compare
+        between items; it is all zeros where nothing speaks for the class.
 
     Raises:
         InputError: If the network's stages put out tokens, the stage or a class does not exist, or
@@ -101,11 +102,14 @@ def grad_cam(
         (slope,) = torch.autograd.grad(score, value)
     space = tuple(range(2, value.ndim))
     weighted = slope.mean(space, keepdim=True) * value.detach()
-    heat = weighted.sum(1, keepdim=True).relu()
+    of_view = value.shape[1] // model.views
+    by_view = weighted.reshape(-1, model.views, of_view, *value.shape[2:])
+    heat = by_view.sum(2).relu()
     mode = "trilinear" if image.ndim == 5 else "bilinear"
     large = nn.functional.interpolate(heat, image.shape[2:], mode=mode, align_corners=False)
-    top = large.amax(space, keepdim=True)
-    return (large / top.where(top > 0, 1)).squeeze(1).float().cpu()
+    top = large.amax((1, *space), keepdim=True)
+    heat = (large / top.where(top > 0, 1)).float().cpu()
+    return heat.squeeze(1) if model.views == 1 else heat
 
 
 def _classes(target: Sequence[int] | Tensor, images: int, classes: int) -> Tensor:

@@ -120,7 +120,7 @@ def picture_mistakes(
             predicted=wrong.predicted,
             confidence=wrong.confidence,
             domain=str(predicted.domain[wrong.row]),
-            png=thumbnail(table.images[int(rows[split][wrong.row])]),
+            png=thumbnail(shown(table, int(rows[split][wrong.row]))),
         )
         for wrong in confident_mistakes(predicted)
     )
@@ -131,6 +131,13 @@ def picture_mistakes(
         slices=table.images.ndim == 5,
         items=items,
     )
+
+
+def shown(table: ImageTable, row: int) -> NDArray[Any]:
+    """The image that stands for an item on a page: of several, the first."""
+    images = 1 if table.combined is None else len(table.combined.names)
+    pixels: NDArray[Any] = table.images[row]
+    return pixels[: len(pixels) // images]
 
 
 def thumbnail(pixels: NDArray[Any]) -> str:
@@ -148,13 +155,13 @@ def thumbnail(pixels: NDArray[Any]) -> str:
     """
     from PIL import Image  # a run needs it at its end only
 
-    shown = pixels if len(pixels) == 3 else pixels[:1]
-    if shown.dtype != np.uint8:
-        shown = np.round(shown * 255).astype(np.uint8)
-    if shown.ndim == 3:
-        parts = [shown]
+    grey = pixels if len(pixels) == 3 else pixels[:1]
+    if grey.dtype != np.uint8:
+        grey = np.round(grey * 255).astype(np.uint8)
+    if grey.ndim == 3:
+        parts = [grey]
     else:
-        parts = [np.take(shown, shown.shape[axis] // 2, axis=axis) for axis in (1, 2, 3)]
+        parts = [np.take(grey, grey.shape[axis] // 2, axis=axis) for axis in (1, 2, 3)]
     small = [_small(part) for part in parts]
     height = max(picture.height for picture in small)
     width = sum(picture.width for picture in small) + 2 * (len(small) - 1)

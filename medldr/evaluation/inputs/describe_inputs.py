@@ -111,9 +111,12 @@ def describe_inputs(
             channels=channels,
             spatial_size=tuple(size),
             dtype="uint8" if table.images.dtype == np.uint8 else "float32",
+            views=data.spec.views,
         ),
         transform=config.transform.model_dump(mode="json", exclude={"train", "views"}),
-        input=Shape(channels=data.spec.channels, spatial_size=data.spec.spatial_size),
+        input=Shape(
+            channels=data.spec.views * data.spec.channels, spatial_size=data.spec.spatial_size
+        ),
         temperature=None if made is None else made.temperature,
         threshold=None if of_labels else point.get("threshold"),
         thresholds=thresholds,

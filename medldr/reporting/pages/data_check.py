@@ -14,7 +14,7 @@ from medldr.data.checks.table_checks import count_rows
 from medldr.data.counting import counted
 from medldr.data.files.facts import Facts
 from medldr.data.inspection import Inspection
-from medldr.evaluation.explain.mistakes import thumbnail
+from medldr.evaluation.explain.mistakes import shown, thumbnail
 from medldr.evaluation.inputs.simple_controls import Control, shortcuts
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_ids
@@ -97,8 +97,8 @@ def overview(
     subtitle = f"{len(table):,} images of {size} pixels, {len(table.class_names)} classes"
     subtitle += f", {counted(domains, 'domain', 'domains')}" if domains else ""
     reasons = [hide_ids(text, ids) for text in reasons_of(found, controls)]
-    shown = Section("counts", "", "", [own_counts(found)])
-    return Document(table.name, "", subtitle, (), [shown], _verdict(found, reasons, most))
+    counts = Section("counts", "", "", [own_counts(found)])
+    return Document(table.name, "", subtitle, (), [counts], _verdict(found, reasons, most))
 
 
 def reasons_of(found: Inspection, controls: Sequence[Control]) -> list[str]:
@@ -299,4 +299,4 @@ def _picture(found: Inspection, row: int, ids: Collection[str]) -> Picture:
     else:
         text = table.class_names[int(label)]
     lines = [text] if ids else [text, str(table.ids[row])]
-    return Picture(thumbnail(table.images[row]), lines, f"An image of class {text}")
+    return Picture(thumbnail(shown(table, row)), lines, f"An image of class {text}")

@@ -1,0 +1,191 @@
+"""Tables with several images per item: channels, views, missing ones, and what identifies them."""
+
+import csv
+
+import nibabel
+import numpy as np
+import pytest
+from PIL import Image
+from pydantic import ValidationError
+
+from medldr.data.hashes import hash_table
+from medldr.datasets.table import Config, load
+from medldr.errors import InputError
+
+NUMBERS = range(8)
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """Volumes of T2 and ADC, ADC on a coarser grid, and pictures from two sides."""
+    monkeypatch.setenv("MEDLDR_CACHE", str(tmp_path / "cache"))
+    random = np.random.default_rng(0)
+    rows = []
+    for n in NUMBERS:
+        for name, shape, mm in (("t2w", (8, 8, 6), 1.0), ("adc", (4, 4, 3), 2.0)):
+            values = random.normal(100, 20, shape).astype(np.float32)
+            affine = np.diag([mm, mm, mm, 1.0])
+            nibabel.save(nibabel.Nifti1Image(values, affine), tmp_path / f"p{n}_{name}.nii.gz")
+        for name in ("front", "side"):
+            pixels = random.integers(0, 255, (9, 9), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / f"p{n}_{name}.png")
+        rows.append({"label": "ab"[n % 2], "patient": f"p{n}"})
+        rows[-1] |= {name: f"p{n}_{name}.nii.gz" for name in ("t2w", "adc")}
+        rows[-1] |= {name: f"p{n}_{name}.png" for name in ("front", "side")}
+    _write(tmp_path, rows)
+    return tmp_path, rows
+
+
+def _write(folder, rows):
+    with (folder / "study.csv").open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def _load(folder, path, **keys):
+    given = {"group": "patient", "cache": "memory", **keys}
+    return load(Config(name="table", file=folder / "study.csv", path=path, **given))
+
+
+def test_volumes_become_channels_on_the_grid_of_the_first(study):
+    folder, _ = study
+    table = _load(folder, ["t2w", "adc"])
+    assert table.images.shape == (8, 2, 8, 8, 6)
+    assert (table.combined.combine, table.combined.views) == ("channels", 1)
+    assert any("adc: 8 of 8 were resampled" in note for note in table.notes)
+    alone = _load(folder, "t2w")
+    np.testing.assert_array_equal(table.images[:, :1], alone.images[:])
+    assert _load(folder, ["adc", "t2w"]).images.shape == (8, 2, 4, 4, 3)
+
+
+def test_pictures_become_views_and_stay_as_each_is_alone(study):
+    folder, _ = study
+    table = _load(folder, ["front", "side"])
+    assert (table.combined.views, table.images.dtype) == (2, np.uint8)
+    for place, name in enumerate(("front", "side")):
+        np.testing.assert_array_equal(table.images[:, place], _load(folder, name).images[:, 0])
+    assert _load(folder, ["front", "side"], combine="channels").combined.views == 1
+
+
+def test_each_column_is_scaled_by_its_own_window(study):
+    folder, _ = study
+    table = _load(folder, ["t2w", "adc"], window={"adc": (0.0, 200.0)})
+    np.testing.assert_array_equal(table.images[:, :1], _load(folder, "t2w").images[:])
+    assert table.combined.windows == ("auto", (0.0, 200.0))
+    assert np.median(table.images[:, 1]) == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("gone", [("adc",), ("t2w",)])
+def test_an_item_without_an_image_stops_is_dropped_or_gets_zeros_and_a_flag(study, gone):
+    folder, rows = study
+    for row in (1, 4):
+        rows[row] |= dict.fromkeys(gone, "")
+    _write(folder, rows)
+    with pytest.raises(InputError) as refused:
+        _load(folder, ["t2w", "adc"])
+    for word in ("2 rows lack an image", f"no {gone[0]}", "data.on_missing"):
+        assert word in str(refused.value)
+    assert len(_load(folder, ["t2w", "adc"], on_missing="drop")) == 6
+    table = _load(folder, ["t2w", "adc"], on_missing="zeros", size=4)
+    place = ("t2w", "adc").index(gone[0])
+    assert not table.images[1, place].any()
+    assert table.images[1, 1 - place].any()
+    flags = [gone[0] if n in (1, 4) else "none" for n in NUMBERS]
+    assert table.metadata["missing"].tolist() == flags
+    assert any(f"{gone[0]}: missing in 2 of 8 items" in note for note in table.notes)
+
+
+def test_a_column_without_any_image_is_refused(study):
+    folder, rows = study
+    _write(folder, [{**row, "adc": ""} for row in rows])
+    with pytest.raises(InputError, match=r"'adc'.*empty in all 8 rows"):
+        _load(folder, ["t2w", "adc"], on_missing="zeros")
+
+
+def test_a_named_file_that_is_absent_is_no_missing_image(study):
+    folder, _ = study
+    (folder / "p3_adc.nii.gz").unlink()
+    with pytest.raises(InputError, match=r"adc: p3_adc.nii.gz: there is no such file"):
+        _load(folder, ["t2w", "adc"], on_missing="zeros")
+    assert len(_load(folder, ["t2w", "adc"], on_bad_file="skip")) == 7
+
+
+def test_all_items_off_the_grid_are_in_one_message_of_at_most_eight(study):
+    folder, rows = study
+    (folder / "p8.nii.gz").write_bytes((folder / "p1_t2w.nii.gz").read_bytes())
+    _write(folder, [*rows, {**rows[0], "t2w": "p8.nii.gz"}])
+    with pytest.raises(InputError) as refused:
+        _load(folder, ["t2w", "adc"], align="refuse")
+    said = str(refused.value)
+    assert "9 of 9 items cannot be used" in said
+    assert said.count("adc: its grid is another") == 8
+    assert "and 1 more" in said
+
+
+def test_images_of_two_patients_in_one_row_are_refused(study, write_series):
+    folder, rows = study
+    for n in NUMBERS:
+        for name, patient in (("ct", f"P{n}"), ("pt", "P0" if n == 5 else f"P{n}")):
+            values = np.random.default_rng(n).integers(0, 99, (6, 6, 4)).astype(np.uint16)
+            write_series(folder / f"{name}{n}", values, PatientID=patient)
+    _write(folder, [{**row, "ct": f"ct{n}", "pt": f"pt{n}"} for n, row in enumerate(rows)])
+    with pytest.raises(InputError) as refused:
+        _load(folder, ["ct", "pt"])
+    assert "1 of 8 items cannot be used" in str(refused.value)
+    assert "different patients" in str(refused.value)
+    assert "P5" not in str(refused.value)
+    table = _load(folder, ["ct", "pt"], on_bad_file="skip")
+    assert table.images.shape[:2] == (7, 2)
+
+
+def test_what_decides_an_image_decides_the_hash(study):
+    folder, _ = study
+    hashes = {
+        hash_table(_load(folder, ["t2w", "adc"])),
+        hash_table(_load(folder, ["t2w", "adc"], combine="views", size=4)),
+        hash_table(_load(folder, ["t2w", "adc"], combine="channels", size=4)),
+        hash_table(_load(folder, ["t2w", "adc"], window={"adc": (0.0, 200.0)})),
+        hash_table(_load(folder, "t2w")),
+    }
+    image = nibabel.load(folder / "p2_adc.nii.gz")
+    moved = image.affine.copy()
+    moved[0, 3] += 1
+    nibabel.save(
+        nibabel.Nifti1Image(image.get_fdata(dtype=np.float32), moved), folder / "new.nii.gz"
+    )
+    (folder / "new.nii.gz").replace(folder / "p2_adc.nii.gz")
+    hashes.add(hash_table(_load(folder, ["t2w", "adc"])))
+    assert len(hashes) == 6
+
+
+def test_one_column_in_a_list_is_one_column(study):
+    folder, _ = study
+    one, listed = _load(folder, "t2w"), _load(folder, ["t2w"])
+    assert hash_table(one) == hash_table(listed)
+    assert one.combined is None
+    assert "combined" not in one.reading
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"path": ["a", "a"]}, "different ones"),
+        ({"combine": "views"}, "several images per item"),
+        ({"path": ["a", "b"], "window": {"c": "ct"}}, "no column of path"),
+        ({"path": ["a", "b"], "window": {"a": (2.0, 1.0)}}, "the smaller first"),
+    ],
+)
+def test_keys_that_mean_nothing_are_refused(keys, said):
+    with pytest.raises(ValidationError, match=said):
+        Config(name="table", **keys)
+
+
+def test_a_crop_of_views_is_refused(study):
+    folder, _ = study
+    crop = {"point": ["x", "y"], "size": [4, 4], "unit": "pixel"}
+    _write(folder, [{**row, "x": 4, "y": 4} for row in study[1]])
+    with pytest.raises(InputError, match=r"data\.crop"):
+        _load(folder, ["front", "side"], crop=crop)
+    table = _load(folder, ["front", "side"], crop=crop, combine="channels", size=4)
+    assert table.images.shape == (8, 2, 4, 4)
