@@ -8,8 +8,9 @@ opens nothing.
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from medldr.lazy import lazily
 
 if TYPE_CHECKING:
     from medldr.api import analyze, compare, evaluate, report, train
@@ -30,39 +31,28 @@ if TYPE_CHECKING:
     from medldr.sweeps.command import sweep
     from medldr.version import __version__
 
-_MODULE_OF = {
-    name: module
-    for module, names in {
-        "api": "analyze compare evaluate report train",
-        "commands.check": "data_check",
-        "config.catalogue": "list_algorithms list_datasets list_models",
-        "config.load": "load_config",
-        "errors": "InputError",
-        "evaluation.comparison.study_plan": "plan",
-        "evaluation.score_table": "results",
-        "evaluation.verification": "verify",
-        "latent": "LatentDR",
-        "prediction.explain": "explain",
-        "prediction.export": "export",
-        "prediction.predict": "predict",
-        "prediction.validate": "validate",
-        "run": "load_model",
-        "run_result": "RunResult",
-        "sweeps.command": "sweep",
-        "version": "__version__",
-    }.items()
-    for name in names.split()
+_NAMES = {
+    "api": "analyze compare evaluate report train",
+    "commands.check": "data_check",
+    "config.catalogue": "list_algorithms list_datasets list_models",
+    "config.load": "load_config",
+    "errors": "InputError",
+    "evaluation.comparison.study_plan": "plan",
+    "evaluation.score_table": "results",
+    "evaluation.verification": "verify",
+    "latent": "LatentDR",
+    "prediction.explain": "explain",
+    "prediction.export": "export",
+    "prediction.predict": "predict",
+    "prediction.validate": "validate",
+    "run": "load_model",
+    "run_result": "RunResult",
+    "sweeps.command": "sweep",
+    "version": "__version__",
 }
 
-__all__ = [*_MODULE_OF]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module 'medldr' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"medldr.{_MODULE_OF[name]}"), name)
-    globals()[name] = value
-    return value
+__all__ = [name for names in _NAMES.values() for name in names.split()]
+__getattr__ = lazily(__name__, _NAMES)
 
 
 def __dir__() -> list[str]:

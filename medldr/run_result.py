@@ -80,6 +80,9 @@ class Evaluated(dict[str, Any]):
         super().__init__(read_evaluation_content(RunFolder(run.folder)))
         self.run = run
 
+    def __repr__(self) -> str:
+        return f"Evaluated({self.run!r})"
+
     def to_frame(self) -> DataFrame:
         """Every number of the run, a row each; see `medldr.results`."""
         return self.run.to_frame()
@@ -100,6 +103,10 @@ class Compared(dict[str, Any]):
         super().__init__(plain_values(comparison))
         self.comparison = comparison
         self.folders = tuple(folders)
+
+    def __repr__(self) -> str:
+        others = [name for name in self.comparison.names if name != self.comparison.reference]
+        return f"Compared({', '.join(others) or 'nothing'} with {self.comparison.reference})"
 
     def to_frame(self) -> DataFrame:
         """Every mean over seeds, a row each, with its difference from the reference.
