@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from medldr.evaluation.intervals.estimate import Estimate
+from medldr.metric import Metric
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
 from medldr.reporting.figures.drawing import (
@@ -95,13 +96,18 @@ def forest_figure(
         add_tips(axes, [x for x, _ in points], [y for _, y in points], told)
         limit = 44 if reference else 30
         axes.set_yticks(range(len(rows)), [shorten(row.label, limit) for row in rows])
+        for tick, row in zip(axes.get_yticklabels(), rows, strict=True):
+            tick.set_fontweight("bold" if row.held == Estimate() else "normal")
         axes.set_ylim(len(rows) - 0.4, -0.6)
+        if reference:  # a tall figure is read from its top
+            axes.tick_params(axis="x", labeltop=True)
+            _say_sides(axes, known)
         axes.locator_params(axis="x", nbins=5)  # more would run into each other
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
 
-    lines = bool(reference) + bool(legend)
+    lines = 3 * bool(reference) + bool(legend)
     return draw_axes(
         name,
         paint,
@@ -114,6 +120,17 @@ def forest_figure(
             1.15 + 0.3 * len(rows) + 0.2 * lines,
         ),
     )
+
+
+def _say_sides(axes: Axes, known: Metric) -> None:
+    """Which side of the line is better, above it."""
+    words = {"higher": ("worse", "better"), "lower": ("better", "worse")}.get(known.better)
+    for word, side in zip(words or (), ("left", "right"), strict=True):
+        text = f"← {word} " if side == "left" else f" {word} →"
+        axes.annotate(
+            text, (0, 1), (0, 20), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="right" if side == "left" else "left", color=MUTED,
+        )  # fmt: skip
 
 
 def _text(row: Whisker, metric: str, *, signed: bool) -> str:

@@ -16,7 +16,7 @@ from medldr.reporting.results.comparisons import Column, splits
 from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published import held_out_published, sweep_published
-from medldr.reporting.sections.rows import count
+from medldr.reporting.sections.rows import count, grouped, listed
 from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep import details, sets
 from medldr.reporting.sections.sweep import result as grids
@@ -130,11 +130,15 @@ def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
 
 def _collapses(found: Sequence[Column]) -> Iterator[Banner]:
     """What no accuracy of the foremost split should be read without."""
-    split, texts = next(iter(splits(found)), ""), list[str]()
-    for column in found:
-        there = column.comparison
-        for text in [] if there is None else collapse_texts(*there.collapsed(split)):
-            texts.append(f"{column.name}: {text}" if len(found) > 1 else text)
+    split = next(iter(splits(found)), "")
+    each = (
+        (text, column.name)
+        for column in found
+        if column.comparison is not None
+        for text in collapse_texts(*column.comparison.collapsed(split))
+    )
+    several = len(found) > 1
+    texts = [f"{text} ({listed(of)})" if several else text for text, of in grouped(each).items()]
     texts.sort(key=lambda text: EVERY not in text)  # the worst first, whatever their column
     yield from collapse_banner(texts, split_name(split).lower())
 

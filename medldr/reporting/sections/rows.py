@@ -80,6 +80,16 @@ def show_p(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def p_text(p: float) -> str:
+    """A p value in a sentence.
+
+    Example:
+        >>> p_text(0.0301), p_text(0.0004)
+        ('p = 0.030', 'p < 0.001')
+    """
+    return f"p {show_p(p)}" if p < 0.001 else f"p = {show_p(p)}"
+
+
 def listed(names: Sequence[str]) -> str:
     """Names in a sentence.
 

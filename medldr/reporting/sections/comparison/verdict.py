@@ -18,7 +18,7 @@ from medldr.evaluation.intervals.planning import detectable
 from medldr.metrics import metric_facts, other_half
 from medldr.reporting.document import Verdict
 from medldr.reporting.sections.domain_gap import points_text, spoken
-from medldr.reporting.sections.rows import grouped, listed, show_p
+from medldr.reporting.sections.rows import grouped, listed, p_text
 from medldr.reporting.table import interval
 
 CLEAR: tuple[Finding, ...] = ("better", "worse")
@@ -107,12 +107,12 @@ def size_text(found: Difference, *, named: bool = True) -> str:
         >>> from medldr.evaluation.intervals.estimate import Estimate
         >>> estimate = Estimate(0.024, low=0.01, high=0.038, p=0.004)
         >>> size_text(Difference("test", None, "accuracy", "a", "b", estimate, 0.008, 3))
-        'accuracy +2.4 percentage points (95% CI +1.0 to +3.8, p 0.008)'
+        'accuracy +2.4 percentage points (95% CI +1.0 to +3.8, p = 0.008)'
     """
     ends = interval(found.estimate, metric_facts(found.metric), signed=True)
     facts = [f"95% CI {ends}"] if ends else []
     facts += ["of these networks"] if ends and found.seeds == 1 else []
-    facts += [] if found.corrected is None else [f"p {show_p(found.corrected)}"]
+    facts += [] if found.corrected is None else [p_text(found.corrected)]
     points = points_text(found.estimate.mean or 0.0, found.metric)
     points = f"{spoken(found.metric)} {points}" if named else points
     return points + (f" ({', '.join(facts)})" if facts else "")
@@ -131,12 +131,13 @@ def _text(asked: Asked, method: str) -> str:
         return text + _power([found])
     if found.untested and not found.barred:
         return (
-            f"{method} and {reference} cannot be compared as methods with {found.untested}: "
-            f"their networks differ {place} by {size}. A test needs at least {TESTED} seeds of "
-            "each."
+            f"{method} and {reference} cannot be compared as methods with {found.untested}. These "
+            f"networks of {method} minus those of {reference}, {place}: {size}. A test needs at "
+            f"least {TESTED} seeds of each."
         )
     why = found.untested or found.estimate.reason or "no test is possible"
-    return f"{method} and {reference} are not compared ({why}); they differ {place} by {size}."
+    text = f"{method} and {reference} are not compared ({why})."
+    return f"{text} {method} minus {reference}, {place}: {size}."
 
 
 def _word(kinds: Sequence[Finding]) -> tuple[str, Tone]:
@@ -183,7 +184,7 @@ def _of_many(asked: Asked, kinds: Mapping[str, Finding]) -> list[str]:
     ]:
         texts.append(
             f"Not tested against {asked.reference}, because a test needs at least {TESTED} seeds "
-            f"of each; their networks differ{place} by: {each(few)}."
+            f"of each. Their networks minus those of {asked.reference}{place}: {each(few)}."
         )
     if others := [method for method in untested if method not in few]:
         causes = grouped((_why(asked, method), method) for method in others)

@@ -17,7 +17,12 @@ from medldr.reporting.read.study import Study
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.sections.basis import interval_words, no_groups_note, size_note
 from medldr.reporting.sections.sweep.common import Results
-from medldr.reporting.sections.sweep.verdict import columns_kind, competing, sweep_asked
+from medldr.reporting.sections.sweep.verdict import (
+    columns_kind,
+    competing,
+    sweep_asked,
+    whole_columns,
+)
 from medldr.reporting.table import AVERAGE, Table
 
 MOST_METHODS = 4
@@ -60,13 +65,21 @@ def differences_figure(results: Results, metric: str) -> Drawing | None:
     rows = list[Whisker]()
     for method in shown:
         ink, mean = styles[method]["color"], asked.found(method, metric)
-        each = [(c.name, c.difference(split, metric, method)) for c in columns if several]
-        found = [(name, of.estimate) for name, of in each if of is not None]
+        whole = whole_columns(results, method)
+        each = [(c, c.difference(split, metric, method)) for c in columns if several]
+        found = [(column, of.estimate) for column, of in each if of is not None]
         if found and len(shown) > 1:
             rows.append(Whisker(method, Estimate()))
-        rows += [Whisker(name, held, colour=ink) for name, held in found if held.mean is not None]
+        rows += [
+            Whisker(c.name, held, colour=ink)
+            if c in whole
+            else Whisker(f"{c.name} (incomplete)", held, "o", ink)
+            for c, held in found
+            if held.mean is not None
+        ]
         if mean is not None:
-            label = AVERAGE if found else method
+            part = f" of {len(whole)}" if len(whole) < len(results.columns) else ""
+            label = f"{AVERAGE}{part}" if found else method
             shape: Literal["diamond", "s"] = "diamond" if several else "s"
             rows.append(Whisker(label, mean.estimate, shape, ink))
     kind = columns_kind(results)
@@ -76,13 +89,14 @@ def differences_figure(results: Results, metric: str) -> Drawing | None:
             f"a square per {kind}, the average as a diamond" if columns else "average per method"
         )
     few = all(asked.finding(method, metric) == "not compared" for method in shown)
+    lost = " Open circles: runs are missing there." if any(r.shape == "o" for r in rows) else ""
     what = f"{shown[0]} minus" if len(shown) == 1 else "difference from"
     return forest_figure(
         f"difference-{metric.replace('_', '-').replace('/', '-')}", metric, rows,
         title=f"{known.title}: {what} {study.reference}", reference=study.reference,
         caption=f"Paired differences with 95% CI: {parts}; "
         f"{BETTER.get(known.better, 'the line marks no difference')}. "
-        f"{sentence('line_few' if few else 'line')}",
+        f"{sentence('line_few' if few else 'line')}{lost}",
     )  # fmt: skip
 
 

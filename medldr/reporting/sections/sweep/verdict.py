@@ -23,10 +23,14 @@ from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.gains import data_sets
 from medldr.reporting.sections.comparison.verdict import CLEAR, Asked, could_see, size_text, verdict
+from medldr.reporting.sections.domain_gap import spoken
 from medldr.reporting.sections.rows import count, grouped, listed
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.wording import split_name
+
+MOST_NAMED = 2
+"""Runs without a result that a sentence names."""
 
 
 def sweep_verdict(results: Results) -> Verdict:
@@ -50,7 +54,7 @@ def sweep_asked(results: Results) -> Asked:
     """The differences of every row from the reference, and which rows the verdict is about."""
     study, split = results.study, next(iter(results.splits), "")
     others = [row for row in study.rows if row != study.reference]
-    whole = {row: _whole(results, row) for row in others if split}
+    whole = {row: whole_columns(results, row) for row in others if split}
     places = {row: _place(results, of) for row, of in whole.items() if of}
     found = {
         metric: differences(results, metric, whole)
@@ -89,7 +93,7 @@ def differences(
     return {of.method: of for of in corrected(known, study.layout.controls)}
 
 
-def _whole(results: Results, row: str) -> list[Column]:
+def whole_columns(results: Results, row: str) -> list[Column]:
     """The columns in which every planned run of a row and of the reference has a result."""
     metric, split = results.metrics[0], results.splits[0]
 
@@ -143,10 +147,13 @@ def _missing(results: Results) -> Iterator[str]:
     study = results.study
     if (stated := study.layout.verdict) and stated not in competing(study):
         yield sentence("verdict_ignored", row=stated)
-    states = Counter(entry.state for entry in study.every if entry.run is None)
-    if states:
-        size = f"{states.total()} of {count(len(study.every), 'run')}"
-        yield f"Missing: {size} without a result ({missing_text(states)})."
+    lost = [entry for entry in study.every if entry.run is None]
+    if lost:
+        size = f"{len(lost)} of {count(len(study.every), 'run')}"
+        why = missing_text(Counter(entry.state for entry in lost))
+        each = (f"{e.member.row}, {e.member.column}, seed {e.member.seed}" for e in lost)
+        named = f": {'; '.join(each)}" if len(lost) <= MOST_NAMED else ""
+        yield f"Missing: {size} without a result ({why}){named}."
     if apart := [column.name for column in results.columns if column.problem]:
         yield f"Left out because the runs cannot be compared: {listed(apart)}."
 
@@ -156,7 +163,7 @@ def _rates(results: Results, asked: Asked) -> Iterator[str]:
     study, controls = results.study, results.study.layout.controls
     tuned, apart = list[str](), list[tuple[tuple[float, float, str], str]]()
     for row in (row for row in asked.methods if asked.found(row) is not None):
-        column = _whole(results, row)[0]
+        column = whole_columns(results, row)[0]
         own, base = (rate_of(study.files(of, column.name)) for of in (row, study.reference))
         if own is None or base is None or own == base:
             continue
@@ -199,13 +206,14 @@ def _isolates(study: Study, control: str, column: str, rate: float) -> bool:
 def _explained(results: Results, asked: Asked, row: str, control: str) -> str:
     """What the comparison of a clear difference with its control says; empty for no clear one."""
     averages = Averages(results.study, results.metrics[0], results.splits[0])
-    found = averages.minus(_whole(results, row), row, control)
+    found = averages.minus(whole_columns(results, row), row, control)
     kind = asked.finding(row)
     if kind not in CLEAR or found is None or found.estimate.mean is None:
         return ""
     same = found.finding == kind
     verb = "does not explain" if same else "may explain"
     return (
-        f"Against {control}, at the learning rate of {row}: {size_text(found)}. The learning rate "
-        f"alone {verb} the difference."
+        f"Compared with the control {control}, which has the learning rate of {row}: "
+        f"{size_text(found)}. The learning rate alone {verb} the difference in "
+        f"{spoken(found.metric)}."
     )

@@ -113,7 +113,7 @@ def test_the_only_method_has_a_word_a_sentence_and_its_numbers(value, word, tone
     found = told({"Pool": (value, 0.02)})
     assert found[:2] == (word, tone)
     assert found[2].startswith(starts)
-    ends = f"95% CI {100 * value - 2:+.1f} to {100 * value + 2:+.1f}, p 0."
+    ends = f"95% CI {100 * value - 2:+.1f} to {100 * value + 2:+.1f}, p = 0."
     assert ends.replace("-", "−") in found[2]
 
 
@@ -181,13 +181,13 @@ def test_another_metric_speaks_only_where_it_disagrees():
 def test_few_seeds_are_networks_and_not_methods(seeds, few):
     word, tone, text, _ = told({"Pool": (0.05, 0.02)}, seeds=seeds)
     assert (word, tone) == ("not compared", "open")
-    assert f"cannot be compared as methods with {few}: their networks differ" in text
+    assert f"cannot be compared as methods with {few}. These networks of" in text
     assert "accuracy +5.0 percentage points (95% CI +3.0 to +7.0" in text
     assert not DIRECTION.search(text)
 
 
 def test_missing_runs_and_a_missing_reference_are_said():
-    assert "Missing: 2 of 5 runs without a result (failed)." in told({}, missing=2)[3]
+    assert "Missing: 2 of 5 runs without a result (failed)" in told({}, missing=2)[3]
     results = build({"Pool": (0.05, 0.02)})
     column = results.columns[0]
     scores = tuple(s for s in column.comparison.scores if s.method != "ERM")
@@ -201,8 +201,11 @@ def test_the_learning_rate_is_cleared_only_where_the_control_is_beaten_too():
     rows = ROWS | {"Pool": {"name": "latentdr", "lr_scale": 0.5}}
     gains = {"Pool": (0.05, 0.02), "Half": (0.0, 0.02)}
     beaten = told(gains, rows=rows, contrast=(0.05, 0.02))[3]
-    assert "Against Half, at the learning rate of Pool: accuracy +5.0" in beaten
-    assert "The learning rate alone does not explain the difference." in beaten
+    assert (
+        "Compared with the control Half, which has the learning rate of Pool: accuracy +5.0"
+        in beaten
+    )
+    assert "The learning rate alone does not explain the difference in accuracy." in beaten
     assert "alone may explain" in told(gains, rows=rows, contrast=(0.01, 0.02))[3]
     told_apart = told(gains, rows=rows)[3]  # the control is there, but nothing compares the two
     assert "Pool: trained at learning rate 0.0005, ERM at 0.001. Half has that rate," in told_apart
