@@ -77,7 +77,8 @@ def test_the_numbers_are_those_of_another_computation(pages, name):
     domains = [d for d in DOMAINS if known.failed is None or d != known.failed[1]]
     value, half, p = expected(known, domains)
     text = pages[name].document.verdict.text.replace("−", "-")
-    size = r"accuracy ([-+][\d.]+) percentage points \(95% CI ([-+][\d.]+) to ([-+][\d.]+), p ([<=] .+?)\)"
+    ends = r"95% CI ([-+][\d.]+) to ([-+][\d.]+)"
+    size = rf"accuracy ([-+][\d.]+) percentage points \({ends}, p ([<=] .+?)\)"
     shown, low, high, said = re.search(size, text).groups()
     assert float(shown) == pytest.approx(100 * value, abs=0.051)
     # The bootstrap's variance of the images is that of 100 draws.

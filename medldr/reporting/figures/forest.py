@@ -126,10 +126,10 @@ def _say_sides(axes: Axes, known: Metric) -> None:
     """Which side of the line is better, above it."""
     words = {"higher": ("worse", "better"), "lower": ("better", "worse")}.get(known.better)
     for word, side in zip(words or (), ("left", "right"), strict=True):
-        text = f"← {word} " if side == "left" else f" {word} →"
+        text, apart = (f"← {word}", -8) if side == "left" else (f"{word} →", 8)
         axes.annotate(
-            text, (0, 1), (0, 20), xycoords=("data", "axes fraction"),
-            textcoords="offset points", ha="right" if side == "left" else "left", color=MUTED,
+            text, (0, 1), (apart, 20), xycoords=("data", "axes fraction"),
+            textcoords="offset points", ha="left" if apart > 0 else "right", color=MUTED,
         )  # fmt: skip
 
 
