@@ -6,7 +6,7 @@ A `Document` is made once and written by any of the writers (HTML, Markdown, LaT
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypeVar
 
 from medldr.reporting.table import Table
@@ -200,17 +200,10 @@ class Section:
             return self.blocks
         footnotes = [said for said in often if isinstance(said, tuple)]
         last = Footnotes(footnotes, [said for said in often if isinstance(said, str)])
-        shown: list[Block] = [
-            replace(
-                block,
-                footnotes=[said for said in block.footnotes if said not in often],
-                notes=[said for said in block.notes if said not in often],
-            )
-            if isinstance(block, Table)
-            else block
-            for block in self.blocks
-        ]
-        end = max(place for place, block in enumerate(shown) if isinstance(block, Table)) + 1
+        shown, end = list[Block](), 0
+        for place, block in enumerate(self.blocks, 1):
+            shown.append(block.without(often) if isinstance(block, Table) else block)
+            end = place if isinstance(block, Table) else end
         return [*shown[:end], last, *shown[end:]]
 
     @property

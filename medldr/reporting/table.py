@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from medldr.evaluation.intervals.estimate import Estimate
@@ -148,11 +148,23 @@ class Table:
             >>> table.bare() == Table("t", ["a"], [Row("x", [])])
             True
         """
-        rows = [
-            replace(row, mark="", cells=[replace(cell, mark="") for cell in row.cells])
+        return replace(self, rows=self._marked(lambda _: ""), footnotes=[], notes=[])
+
+    def without(self, said: Collection[object]) -> Table:
+        """Without some of its footnotes and notes, which are said elsewhere."""
+        footnotes = [footnote for footnote in self.footnotes if footnote not in said]
+        return replace(
+            self, footnotes=footnotes, notes=[note for note in self.notes if note not in said]
+        )
+
+    def _marked(self, read: Callable[[str], str]) -> list[Row]:
+        """Its rows with other signs, as they are read: row by row, from left to right."""
+        return [
+            replace(
+                row, mark=read(row.mark), cells=[replace(c, mark=read(c.mark)) for c in row.cells]
+            )
             for row in self.rows
         ]
-        return replace(self, rows=rows, footnotes=[], notes=[])
 
     def lettered(self, signs: Table | None = None) -> Table:
         """With its footnotes as they are read: row by row, from left to right.
@@ -174,12 +186,7 @@ class Table:
             used.update(said)
             return given.mark([given.sign(text) for text in said])
 
-        rows = [
-            replace(
-                row, mark=read(row.mark), cells=[replace(c, mark=read(c.mark)) for c in row.cells]
-            )
-            for row in self.rows
-        ]
+        rows = self._marked(read)
         footnotes = [(sign, text) for sign, text in given.footnotes if text in used]
         return replace(self, rows=rows, footnotes=footnotes)
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from medldr.config.sections import dataset_name
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.assembly import Parts, answered, assemble
 from medldr.reporting.document import Banner, Bullets, Document, Section
-from medldr.reporting.prose import section, sentence
+from medldr.reporting.prose import section
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
-from medldr.reporting.sections.degenerate import EVERY, collapse_banner, collapse_texts
+from medldr.reporting.sections.degenerate import EVERY, banners, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published import held_out_published, sweep_published
 from medldr.reporting.sections.rows import count, grouped, listed
@@ -25,7 +25,6 @@ from medldr.reporting.sections.sweep.differences import differences
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.sections.sweep.verdict import sweep_verdict
 from medldr.reporting.table import Table
-from medldr.reporting.wording import split_name
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         _title(study),
         "medldr · report of a sweep",
         _subtitle(results),
-        list(_banners(study, found)),
+        _banners(study, found),
         assemble("sweep", parts),
         answered(lambda: sweep_verdict(shown)),
         wide=True,
@@ -119,17 +118,8 @@ def _subtitle(results: Results) -> str:
     return f"{methods}, {size}, {runs}; differences are relative to {study.reference}"
 
 
-def _banners(study: Study, found: Sequence[Column]) -> Iterator[Banner]:
-    if study.layout.remark:
-        yield Banner("remark", study.layout.remark)
-    yield from _collapses(found)
-    oracles = ", ".join(row for row in study.rows if study.oracle(row))
-    if oracles:
-        yield Banner("oracle", sentence("oracles", rows=oracles))
-
-
-def _collapses(found: Sequence[Column]) -> Iterator[Banner]:
-    """What no accuracy of the foremost split should be read without."""
+def _banners(study: Study, found: Sequence[Column]) -> list[Banner]:
+    """A remark, what no accuracy of the foremost split should be read without, oracles."""
     split = next(iter(splits(found)), "")
     each = (
         (text, column.name)
@@ -140,7 +130,7 @@ def _collapses(found: Sequence[Column]) -> Iterator[Banner]:
     several = len(found) > 1
     texts = [f"{text} ({listed(of)})" if several else text for text, of in grouped(each).items()]
     texts.sort(key=lambda text: EVERY not in text)  # the worst first, whatever their column
-    yield from collapse_banner(texts, split_name(split).lower())
+    return banners(study.layout.remark, texts, split, [r for r in study.rows if study.oracle(r)])
 
 
 def terminal_page(page: SweepPage, folder: str = "", *, styled: bool = True) -> Document:

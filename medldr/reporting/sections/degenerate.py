@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from medldr.evaluation.comparison.comparison import Collapse
 from medldr.reporting.document import Banner
+from medldr.reporting.prose import sentence
 from medldr.reporting.sections.rows import listed
+from medldr.reporting.wording import split_name
 
 SHOWN = 1
 """More sentences than this are not read."""
@@ -52,6 +54,23 @@ def collapse_banner(texts: Sequence[str], split: str) -> list[Banner]:
     return [
         Banner("warning", f"Degenerate predictions ({split}): {'; '.join(texts[:SHOWN])}{more}.")
     ]
+
+
+def banners(
+    remark: str | None, degenerate: Sequence[str], split: str, oracles: Sequence[str]
+) -> list[Banner]:
+    """What stands above a comparison of methods.
+
+    Args:
+        remark: What its author says of it; None for nothing.
+        degenerate: From `collapse_texts`.
+        split: What these are about.
+        oracles: Methods whose weights were chosen on the test split.
+    """
+    found = [Banner("remark", remark)] if remark else []
+    found += collapse_banner(degenerate, split_name(split).lower())
+    text = sentence("oracles", rows=", ".join(oracles)) if oracles else ""
+    return [*found, Banner("oracle", text)] if text else found
 
 
 def _sentence(method: str, of: Sequence[int], seeds: Sequence[int], what: str) -> str:

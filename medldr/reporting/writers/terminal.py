@@ -11,7 +11,7 @@ from rich.text import Text
 
 from medldr.data.counting import counted
 from medldr.metrics import metric_facts
-from medldr.reporting.document import Block, Bullets, Document, Heading, Pairs, Paragraph
+from medldr.reporting.document import Block, Bullets, Document, Paragraph
 from medldr.reporting.table import AVERAGE, CHANCE, Cell, Table, interval
 from medldr.reporting.writers.cells import noise, printed
 from medldr.reporting.writers.fitting import fitted
@@ -88,12 +88,10 @@ def _block(block: Block, width: int) -> Iterator[RenderableType]:
             yield _drawn(_of_columns(block, numbers), width)
         yield from (Text(f"{sign} {text}") for sign, text in block.footnotes)
         yield from map(Text, block.notes)
-    elif isinstance(block, Paragraph | Heading):
-        yield Text(block.text, style="bold" if isinstance(block, Heading) else "")
+    elif isinstance(block, Paragraph):
+        yield Text(block.text)
     elif isinstance(block, Bullets):
         yield from (Text(i, style="red" if block.style == "warnings" else "") for i in block.items)
-    elif isinstance(block, Pairs):
-        yield from (Text(f"{name}: {text}") for name, text in block.items)
 
 
 def _headings(table: Table) -> tuple[list[str], int]:

@@ -51,3 +51,4 @@ def test_the_terminal_shows_the_verdict_and_one_table(two_data_sets):
     shown = on_terminal(document)
     assert shown.verdict == document.verdict
     assert [len(section.blocks) for section in shown.sections] == [1]
+    assert shown.title == shown.subtitle == ""  # the verdict is the first line

@@ -27,11 +27,12 @@ from medldr.reporting.figures.overlays import overlay_figures
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import printed_titles
+from medldr.reporting.sections import degenerate
 from medldr.reporting.sections.basis import interval_words, no_groups_note
 from medldr.reporting.sections.comparison import tables
 from medldr.reporting.sections.comparison.non_inferiority import judgements
 from medldr.reporting.sections.comparison.verdict import Asked, verdict
-from medldr.reporting.sections.degenerate import collapse_banner, collapse_texts
+from medldr.reporting.sections.degenerate import collapse_texts
 from medldr.reporting.sections.published import comparison_published
 from medldr.reporting.sections.rows import count
 from medldr.reporting.wording import leading_metrics, split_name
@@ -109,10 +110,8 @@ def _why_not(found: Comparison) -> str:
 def banners(found: Comparison, remark: str | None) -> list[Banner]:
     """A remark, degenerate predictions, oracles."""
     split = found.page_order[0]
-    made = [Banner("remark", remark)] if remark else []
-    made += collapse_banner(collapse_texts(*found.collapsed(split)), split_name(split).lower())
-    oracles = ", ".join(method.name for method in found.methods if method.oracle)
-    return made + ([Banner("oracle", sentence("oracles", rows=oracles))] if oracles else [])
+    oracles = [method.name for method in found.methods if method.oracle]
+    return degenerate.banners(remark, collapse_texts(*found.collapsed(split)), split, oracles)
 
 
 def overview(found: Comparison, metric: str) -> Document:

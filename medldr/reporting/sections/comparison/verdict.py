@@ -119,9 +119,8 @@ def size_text(found: Difference, *, named: bool = True) -> str:
 
 
 def _text(asked: Asked, method: str) -> str:
-    found, reference = asked.found(method), asked.reference
+    found, reference, why = asked.found(method), asked.reference, _why(asked, method)
     if found is None:
-        why = asked.absent.get(method) or "they have no number in common"
         return f"{method} and {reference} cannot be compared: {why}."
     kind, place, size = asked.finding(method), asked.places[method], asked.size(method)
     if kind in CLEAR:
@@ -135,7 +134,6 @@ def _text(asked: Asked, method: str) -> str:
             f"networks of {method} minus those of {reference}, {place}: {size}. A test needs at "
             f"least {TESTED} seeds of each."
         )
-    why = found.untested or found.estimate.reason or "no test is possible"
     text = f"{method} and {reference} are not compared ({why})."
     return f"{text} {method} minus {reference}, {place}: {size}."
 

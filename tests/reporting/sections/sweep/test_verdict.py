@@ -149,6 +149,15 @@ def test_several_methods_are_counted_and_named_and_none_is_picked():
     assert told({"Pool": (0.01, 0.02), "Mixup": (0.0, 0.02)})[:2] == ("not clear", "open")
 
 
+def test_many_methods_have_a_range_and_not_each_its_numbers():
+    sizes = {f"M{n}": (0.03 + n / 100, 0.02) for n in range(5)}
+    text = told(sizes, rows={name: {"name": "erm"} for name in ("ERM", *sizes)})[2]
+    assert text == (
+        "5 of 5 methods are clearly better than ERM on A: M0, M1, M2, M3 and M4 "
+        "(accuracy +3.0 to +7.0 percentage points)."
+    )
+
+
 def test_the_stated_method_is_the_subject_and_controls_and_oracles_never_are():
     sizes = {"Pool": (0.01, 0.02), "Mixup": (0.05, 0.02)}
     assert told(sizes, stated="Pool")[0] == "not clear"
