@@ -23,12 +23,12 @@ import pandas as pd
 import torch
 
 import medldr
+from medldr.config.automatic import has_fast_bfloat16
 from medldr.data import build_data
 from medldr.datasets import phantom_histology
 from medldr.evaluation.predictions.predict import predict
 from medldr.folders.files import RunFolder
 from medldr.run import evaluate_run
-from medldr.training.machine.fabric import has_fast_bfloat16
 
 SMALL = ("data.patients=60", "model.width=0.25", "training.epochs=3", "evaluation.draws=100")
 QUICK = (

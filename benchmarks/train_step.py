@@ -38,12 +38,12 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from medldr.algorithms import build_algorithm
 from medldr.config import load_config
+from medldr.config.automatic import has_fast_bfloat16
 from medldr.data import build_data
 from medldr.folders.files import RunFolder
 from medldr.models import build_model
 from medldr.training import make_fabric
 from medldr.training.build_trainer import assemble
-from medldr.training.machine.fabric import has_fast_bfloat16
 
 TARGETS = {
     "2d": {"medldr ERM / plain bfloat16": 0.97, "medldr ERM / plain float32": 1.7},

@@ -1,20 +1,30 @@
 """The command line. Nothing heavy is imported until a command runs.
 
 Exit codes: 0 done; 1 a bug in medldr; 2 the user's input is wrong; 3 done, but some inputs were
-skipped; 130 and 143 stopped by a signal.
+skipped; 128 and the number of a signal that stopped it: 130, 143.
 """
 
 from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from medldr.commands.analyze import analyze
-from medldr.commands.common_options import Config, Device, Overrides, Run, RunsBelow
+from medldr.commands.common_options import (
+    Config,
+    Device,
+    Json,
+    Overrides,
+    PickedRun,
+    Run,
+    RunsBelow,
+    print_json,
+)
 from medldr.commands.data_group import data_app
 from medldr.commands.export import export
 from medldr.commands.new import new
@@ -30,15 +40,10 @@ from medldr.version import __version__
 app = typer.Typer(
     name="medldr",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     help="Train and evaluate medical image classifiers that must work in unseen hospitals.",
 )
-app.add_typer(data_app, name="data")
-for command in (new, plan, predict, validate, export, analyze, verify):
-    app.command()(command)
-app.command("open")(open_page)
 
 
 def _version(show: bool) -> None:
@@ -56,7 +61,6 @@ def _root(
     pass
 
 
-@app.command()
 def quickstart(out: RunsBelow = Path("runs/quickstart")) -> None:
     """Train ERM and LatentDR on a small 3D phantom and compare them (a minute or two)."""
     from medldr.commands.quickstart import quickstart as start
@@ -64,11 +68,16 @@ def quickstart(out: RunsBelow = Path("runs/quickstart")) -> None:
     start(out)
 
 
-@app.command()
 def train(
     config: Config,
     overrides: Overrides = None,
-    out: RunsBelow = Path("runs"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", help="Parent folder of the run folders; unset: runs, of a sweep runs/NAME."
+        ),
+    ] = None,
+    run: PickedRun = None,
     restart: Annotated[
         bool, typer.Option("--restart", help="Move an earlier run aside and start over.")
     ] = False,
@@ -77,24 +86,35 @@ def train(
 
     The exit code is 3 if files were left out (data.on_bad_file=skip); bad_files.csv lists them.
     """
-    from medldr.config import load_config
+    from medldr.config.load import is_sweep, load_config
+
+    if is_sweep(config):
+        from medldr.commands.study import run_of_study
+
+        settings, out = run_of_study(config, overrides or (), run, out)
+    elif run is not None:
+        raise InputError(f"--run {run}: {config} is one run, not a sweep: leave out --run")
+    else:
+        settings = load_config(config, overrides or ())
     from medldr.reporting import print_run
     from medldr.run import train_run
     from medldr.training.machine.fabric import is_first_process
 
-    settings = load_config(config, overrides or ())
-    result = train_run(settings, out, restart=restart, launcher="script")
+    result = train_run(settings, out or "runs", restart=restart, launcher="script")
     if is_first_process():
         print_run(result.folder, fresh=result.fresh)
     raise typer.Exit(3 if result.skipped else 0)
 
 
-@app.command()
 def evaluate(
     folder: Run,
     device: Device = None,
+    run: PickedRun = None,
 ) -> None:
     """Predict with a run's selected weights again, score them, and rewrite the run's page."""
+    from medldr.folders.one_run import one_run
+
+    folder = one_run(folder, run).path
     from medldr.reporting import print_run
     from medldr.run import evaluate_run
 
@@ -102,7 +122,6 @@ def evaluate(
     print_run(folder)
 
 
-@app.command()
 def compare(
     folders: Annotated[list[Path], typer.Argument(help="Finished run folders, reference first.")],
     out: Annotated[Path, typer.Option("--out", help="The page to write.")] = Path("compare.html"),
@@ -116,17 +135,23 @@ def compare(
             "in percentage points for metrics in percent, else in the metric's unit."
         ),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Compare finished runs in pairs, with 95% CIs, as a table and a page."""
+    from medldr.folders.one_run import one_run
+
+    for folder in folders:
+        one_run(folder, otherwise="; `medldr report` compares all of them")
+    if as_json:
+        from medldr.evaluation import compare as plain_comparison
+
+        print_json(plain_comparison(folders, metric=metric, margin=margin))
+        return
     from medldr.reporting import compare_runs
 
     compare_runs(folders, out, metric=metric, margin=margin)
 
 
-app.command()(sweep)
-
-
-@app.command()
 def report(
     folders: Annotated[
         list[Path], typer.Argument(help="Run folders, sweep folders, or folders of run folders.")
@@ -137,6 +162,10 @@ def report(
     For a sweep: report.html, report.md, report.csv, and table.tex with the document report.tex.
     The exit code is 3 if a run could not be read or compared and was left out.
     """
+    from medldr.folders.files import require_folder
+
+    for folder in folders:
+        require_folder(folder)
     # A report frees next to nothing on its way: looking for it costs up to a tenth of the time.
     gc.set_threshold(50_000)
     from medldr.reporting import SweepReport, print_run, print_sweep, report_folder
@@ -152,7 +181,6 @@ def report(
     raise typer.Exit(code)
 
 
-@app.command("list")
 def list_(
     kind: Annotated[
         str,
@@ -165,7 +193,6 @@ def list_(
     print_catalogue(kind)
 
 
-@app.command()
 def doctor() -> None:
     """Check this machine: versions, devices, precision, data folders."""
     from medldr.commands.doctor import print_checkup
@@ -173,22 +200,36 @@ def doctor() -> None:
     raise typer.Exit(print_checkup())
 
 
-@app.command()
 def schema(
     out: Annotated[Path | None, typer.Option("--out", help="File to write; unset: print.")] = None,
 ) -> None:
     """Print the JSON Schema of run configurations, for editors."""
-    import json
-
-    from medldr.config import json_schema
+    from medldr.config.packaged import packaged_schema
     from medldr.folders.files import write_text
 
-    text = json.dumps(json_schema(), indent=1)
+    text = packaged_schema().read_text(encoding="utf-8")
     if out is None:
-        typer.echo(text)
+        typer.echo(text, nl=False)
     else:
-        write_text(out, text + "\n")
+        write_text(out, text)
         typer.echo(out)
+
+
+PANELS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
+    "Start": {"quickstart": quickstart, "list": list_, "doctor": doctor, "schema": schema},
+    "Your own data": {"new": new, "plan": plan},
+    "Train": {"train": train, "evaluate": evaluate, "sweep": sweep},
+    "Compare and read": {
+        "compare": compare, "report": report, "open": open_page, "analyze": analyze,
+        "verify": verify,
+    },
+    "Use elsewhere": {"predict": predict, "validate": validate, "export": export},
+}  # fmt: skip
+"""The commands, in the groups of `medldr --help`."""
+for panel, commands in PANELS.items():
+    for name, command in commands.items():
+        app.command(name, rich_help_panel=panel)(command)
+app.add_typer(data_app, name="data", rich_help_panel="Your own data")
 
 
 def main() -> None:
@@ -205,6 +246,7 @@ def _run() -> int:
         code = app(standalone_mode=False)
     except UsageError as error:
         error.show()
+        typer.echo(_as_setting(error), err=True, nl=False)
         return 2
     except InputError as error:
         typer.echo(f"error: {error}", err=True)
@@ -221,6 +263,23 @@ def _run() -> int:
     if code == 130:  # typer swallows KeyboardInterrupt
         typer.echo("stopped", err=True)
     return int(code or 0)
+
+
+def _as_setting(error: Any) -> str:
+    """How the setting is written that was given as an option, such as ``--seed 1``."""
+    option, context = getattr(error, "option_name", None), error.ctx
+    if option is None or context is None or context.info_name not in ("train", "sweep"):
+        return ""
+    from medldr.config.messages import known_keys, nearest_key
+
+    key = nearest_key(option.lstrip("-").replace("-", "_"), known_keys({}))
+    if key is None:
+        return ""
+    value = dict(zip(sys.argv, sys.argv[1:], strict=False)).get(option, "VALUE")
+    whole = (
+        f"seeds=[{value}]" if (context.info_name, key) == ("sweep", "seed") else f"{key}={value}"
+    )
+    return f"Settings have no dashes: write {whole}\n"
 
 
 if __name__ == "__main__":

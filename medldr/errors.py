@@ -44,5 +44,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {plain[near[0]]!r}?" if near else ""
 
 
+def some(names: Iterable[str], most: int = 8, listed: str = "") -> str:
+    """The first of some names, how many more there are, and the command that lists them all.
+
+    Example:
+        >>> some("abc", most=2)
+        'a, b and 1 more'
+        >>> some("abc", 2, "medldr list parts")
+        'a, b and 1 more (`medldr list parts`)'
+    """
+    known = list(names)
+    if len(known) <= most:
+        return ", ".join(known)
+    where = f" (`{listed}`)" if listed else ""
+    return f"{', '.join(known[:most])} and {len(known) - most:,} more{where}"
+
+
 def _plain(name: str) -> str:
     return name.casefold().replace("-", "_").replace(" ", "_")

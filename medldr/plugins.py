@@ -58,7 +58,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Literal
 
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 
 Kind = Literal["algorithms", "datasets", "losses", "models", "transforms"]
 
@@ -107,7 +107,7 @@ def load(kind: Kind, name: str) -> ModuleType:
     if name not in known:
         raise InputError(
             f"there is no {SINGULAR[kind]} named {name!r}.{did_you_mean(name, known)} "
-            f"Known: {', '.join(known)}"
+            f"Known: {some(known, listed=f'medldr list {kind}')}"
         )
     return importlib.import_module(f"medldr.{kind}.{name}")
 

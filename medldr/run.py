@@ -30,6 +30,7 @@ from medldr.evaluation.evaluate_rules import (
 )
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
+from medldr.folders.one_run import one_run
 from medldr.folders.run_record import (
     CURE,
     RunIdentity,
@@ -246,12 +247,7 @@ def trained(folder: Path | str) -> RunFolder:
         InputError: If it is not a run folder, training has not finished, or its weights or record
             were changed.
     """
-    files = RunFolder(folder)
-    if not files.run.is_file():
-        raise InputError(
-            f"{folder} is not a run folder: it has no run.json. Give the folder that "
-            "`medldr train` printed"
-        )
+    files = one_run(folder)
     if "validation_of" in read_run_record(files).content:
         raise InputError(
             f"{folder} is the validation of a run at another site: it holds numbers and no "

@@ -62,7 +62,7 @@ def test_the_version_is_printed():
         (["train", "retinamnist_erm", "training.epoch=2"], "training.epochs"),
         (["list", "algorithm"], "algorithms"),
         (["data", "check", "retinamnst"], "retinamnist"),
-        (["evaluate", "nowhere"], "not a run folder"),
+        (["evaluate", "nowhere"], "does not exist"),
         (["compare", "nowhere"], "nowhere"),
     ],
 )

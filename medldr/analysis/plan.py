@@ -11,6 +11,7 @@ from medldr.config.method import Config, method_title, row_titles
 from medldr.config.sections import dataset_name, held_out
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
+from medldr.folders.files import require_folder
 from medldr.folders.lifecycle import is_done
 from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
 from medldr.reporting.read.loose_runs import is_run_folder, lay_out
@@ -163,8 +164,7 @@ def plan(folders: Sequence[Path]) -> Plan:
         InputError: If a folder is neither a finished run nor a sweep with one, or is given twice.
     """
     for path in folders:
-        if not path.is_dir():
-            raise InputError(f"the folder {path} does not exist")
+        require_folder(path)
     if twice := [path for i, path in enumerate(folders) if _known(path, folders[:i])]:
         raise InputError(f"the folder {twice[0]} was given twice")
     single = [path for path in folders if is_run_folder(path)]

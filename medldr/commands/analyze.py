@@ -31,6 +31,10 @@ def analyze(
     Writes one page, a csv file per section, and each figure as svg and pdf. Latents are read from
     the run folder (evaluation.latents=true keeps them) or made again from its images.
     """
+    from medldr.folders.files import require_folder
+
+    for folder in folders:
+        require_folder(folder)
     from medldr.analysis.analyze import analyze as analyse
     from medldr.evaluation.representation.frame import Options
     from medldr.reporting.pages.analysis import on_terminal

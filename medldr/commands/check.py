@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
 from medldr import plugins
-from medldr.commands.data import data_section, print_files
+from medldr.commands.data import data_changes, data_section, print_files
+from medldr.commands.study import data_of_study
 from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
 from medldr.config.changes import Changes, change_texts
-from medldr.config.yaml import read_yaml
+from medldr.config.load import is_sweep
 from medldr.data.checks.table_checks import look_at
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
@@ -210,47 +211,10 @@ def find_data(
     """
     if name in packaged_names("data"):
         return (data_section(name, overrides),), None
-    if name in packaged_names("sweep") or _is_sweep(name):
-        return _of_sweep(name, _named(overrides))
+    if is_sweep(name):
+        return data_of_study(name, data_changes(overrides))
     section = data_section(name, overrides)  # says what there is, where nothing is of this name
-    return (section,), load_config(name, _named(overrides))
-
-
-def _named(overrides: Sequence[str]) -> list[str]:
-    """Changes as a run takes them: a folder is `data.root`."""
-    return [
-        text if text.startswith("data.") else f"data.{text}" if "=" in text else f"data.root={text}"
-        for text in overrides
-    ]
-
-
-def _is_sweep(name: str) -> bool:
-    path = Path(name).expanduser()
-    if not path.is_file() or path.suffix not in (".yaml", ".yml"):
-        return False
-    values = read_yaml(path).values
-    return bool({"common", "runs", "axes"} & set(values))
-
-
-def _of_sweep(name: str, overrides: Sequence[str]) -> tuple[tuple[DatasetConfig, ...], RunConfig]:
-    from medldr.sweeps.plan.expand import expand
-    from medldr.sweeps.plan.file import load_sweep
-
-    planned = expand(load_sweep(name, overrides), "runs")
-    sections: dict[str, DatasetConfig] = {}
-    sets: dict[str, str] = {}
-    for one in planned:
-        section = cast(DatasetConfig, one.config.data).with_seed(one.config.seed)
-        plain = {"held_out": (), "fold": None, "split_seed": 0, "imbalance": None}
-        undivided = section.model_copy(update=plain)
-        sets.setdefault(undivided.model_dump_json(), section.name)
-        sections.setdefault(section.model_dump_json(), section)
-    if len(sets) > 1:
-        raise InputError(
-            f"{name} has several data sets or readings of one ({', '.join(sets.values())}): check "
-            "them one by one, medldr data check NAME"
-        )
-    return tuple(sections.values()), planned[0].config
+    return (section,), load_config(name, data_changes(overrides))
 
 
 def _plans(

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 Config = Annotated[
-    str, typer.Argument(help="Name of a packaged run (see `medldr list runs`) or a YAML file.")
+    str,
+    typer.Argument(help="A packaged run (`medldr list runs`) or a YAML file; with --run, a sweep."),
+]
+
+
+def known_data(name: str) -> str:
+    """Refuse an unknown name before anything is imported that takes long."""
+    from medldr.commands.study import require_data
+
+    if not name.startswith("weights:"):
+        require_data(name)
+    return name
+
+
+DataName = Annotated[
+    str,
+    typer.Argument(
+        help="A data part, a run or a study, for example camelyon17 or study.yaml.",
+        callback=known_data,
+    ),
 ]
 Overrides = Annotated[
     list[str] | None,
     typer.Argument(help="Changes: KEY=VALUE, for example training.epochs=2.", metavar="KEY=VALUE"),
 ]
-Run = Annotated[Path, typer.Argument(help="A finished run folder.")]
+Run = Annotated[
+    Path, typer.Argument(help="A finished run folder; with --run, the folder of a sweep.")
+]
+PickedRun = Annotated[
+    str | None,
+    typer.Option(
+        "--run",
+        help="Which run of a sweep: its name, its label and seed such as erm-s0, or a part of it.",
+        metavar="NAME",
+    ),
+]
 RunsBelow = Annotated[Path, typer.Option("--out", help="Parent folder of the run folders.")]
 OutFolder = Annotated[Path, typer.Option("--out", help="The folder to write.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")]
+Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON, and nothing else.")]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace what an earlier call wrote under that name.")
 ]
@@ -29,3 +60,8 @@ FolderAndOverrides = Annotated[
         metavar="[DIR] [KEY=VALUE]",
     ),
 ]
+
+
+def print_json(value: Any) -> None:
+    """Print plain values; a path or a date as its text."""
+    typer.echo(json.dumps(value, indent=1, ensure_ascii=False, default=str))

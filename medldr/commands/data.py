@@ -13,13 +13,14 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from medldr import plugins
+from medldr.commands.study import data_of_study, require_data, undivided
 from medldr.config import (
     PLUGIN_SECTIONS,
-    find_config,
     load_config,
     load_part,
     packaged_names,
 )
+from medldr.config.load import is_sweep
 from medldr.data.checks.table_checks import count_rows
 from medldr.data.checks.table_checks import stats as pixel_stats
 from medldr.data.config import DatasetConfig
@@ -27,7 +28,7 @@ from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.data.load import load_table
 from medldr.data.splits.manifest import Manifest
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError
 from medldr.types import SPLITS
 
 PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
@@ -35,31 +36,32 @@ PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight":
 
 
 def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
-    """The `data` section of a data part, a packaged run, a run folder or a file.
+    """The `data` section of a data part, a run, a run folder, or the file of a run or a sweep.
 
     Args:
-        name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file.
+        name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file. A
+            sweep's data are those that its runs divide, without a domain held out.
         overrides: ``data.KEY=VALUE`` texts; the ``data.`` may be left out. A first one without
             ``=`` is the folder of the files, `data.root`.
     """
-    if overrides and "=" not in overrides[0]:
-        # Quoted, because a path may contain characters that YAML would interpret.
-        overrides = [f"root={json.dumps(overrides[0], ensure_ascii=False)}", *overrides[1:]]
-    changes = [text if text.startswith("data.") else f"data.{text}" for text in overrides]
-    if name not in packaged_names("data"):
-        try:
-            find_config(name)
-        except InputError as error:
-            known = packaged_names("data")
-            raise InputError(
-                f"no data set or run is named {name!r}.{did_you_mean(name, known)} "
-                f"Data sets: {', '.join(known)}"
-            ) from error
+    known, changes = packaged_names("data"), data_changes(overrides)
+    if is_sweep(name):
+        return undivided(data_of_study(name, changes)[0][0])
+    if name not in known:
+        require_data(name)
         return cast(DatasetConfig, load_config(name, changes).data)
     values = load_part("data", name)["data"]
     # Check a whole configuration: a wrong key gets the same message as in a run.
     mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
     return cast(DatasetConfig, load_config(mapping, changes).data)
+
+
+def data_changes(overrides: Sequence[str]) -> list[str]:
+    """Changes as a run takes them; a first one without ``=`` is the folder of the files."""
+    if overrides and "=" not in overrides[0]:
+        # Quoted, because a path may contain characters that YAML would interpret.
+        overrides = [f"root={json.dumps(overrides[0], ensure_ascii=False)}", *overrides[1:]]
+    return [text if text.startswith("data.") else f"data.{text}" for text in overrides]
 
 
 def fetch(name: str, overrides: Sequence[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medldr.commands.common_options import FolderAndOverrides
+from medldr.commands.common_options import DataName, FolderAndOverrides, known_data
 from medldr.commands.split import split
 
 data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
@@ -27,7 +27,8 @@ def data_fetch(
         str,
         typer.Argument(
             help="A data part, for example retinamnist; or weights:ID, for example "
-            "weights:ResNet50_Weights.IMAGENET1K_V1 or weights:timm/convnext_tiny.fb_in1k."
+            "weights:ResNet50_Weights.IMAGENET1K_V1 or weights:timm/convnext_tiny.fb_in1k.",
+            callback=known_data,
         ),
     ],
     overrides: FolderAndOverrides = None,
@@ -45,10 +46,7 @@ def data_fetch(
 
 @data_app.command("check")
 def data_check(
-    name: Annotated[
-        str,
-        typer.Argument(help="A data part, a run or a sweep, for example camelyon17 or study.yaml."),
-    ],
+    name: DataName,
     overrides: FolderAndOverrides = None,
     page: Annotated[
         Path | None, typer.Option("--page", help="The page to write; unset: NAME_check.html.")
@@ -81,7 +79,7 @@ def data_check(
 
 @data_app.command("pack")
 def data_pack(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example camelyon17.")],
+    name: DataName,
     overrides: FolderAndOverrides = None,
     out: Annotated[
         Path | None,
@@ -122,7 +120,7 @@ def data_card() -> None:
 
 @data_app.command("stats")
 def data_stats(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example retinamnist.")],
+    name: DataName,
     overrides: FolderAndOverrides = None,
 ) -> None:
     """Count images per split, class and domain, and describe the pixels."""

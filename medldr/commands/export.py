@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from medldr.commands.common_options import Force, Run
+from medldr.commands.common_options import Force, PickedRun, Run
 
 
 def export(
@@ -28,12 +28,16 @@ def export(
         ),
     ] = None,
     force: Force = False,
+    pick: PickedRun = None,
 ) -> None:
     """Write a trained network as ONNX, torch.export or MONAI bundle, with its model card.
 
     What is written is compared with the network on random and on real images before it gets its
     name. Preprocessing, class names, calibration and threshold travel with it.
     """
+    from medldr.folders.one_run import one_run
+
+    run = one_run(run, pick).path
     from medldr.prediction.export import export as write
 
     made = write(run, kind, out, check=check or (), force=force)  # type: ignore[arg-type]

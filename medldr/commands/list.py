@@ -12,7 +12,7 @@ from medldr.config import PLUGIN_SECTIONS, load_part, packaged_names
 from medldr.config.catalogue import entries
 from medldr.errors import InputError, did_you_mean
 
-KINDS = ("runs", "sweeps", "algorithms", "datasets", "losses", "models", "transforms")
+KINDS = ("runs", "sweeps", "parts", "algorithms", "datasets", "losses", "models", "transforms")
 
 
 def print_catalogue(kind: str) -> None:

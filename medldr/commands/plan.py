@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from medldr.commands.common_options import Json, print_json
 from medldr.errors import InputError
 
 if TYPE_CHECKING:
@@ -69,6 +71,7 @@ def plan(
         list[Path] | None,
         typer.Argument(help="Further runs of the pilot.", metavar="RUN", show_default=False),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Plan a study: widths of 95% CIs, and the difference between two methods it can detect.
 
@@ -84,6 +87,10 @@ def plan(
         patients, accuracy, auc, prevalence=prevalence, seeds=seeds, images=images, icc=icc,
         seed_sd=seed_sd, correlation=correlation, pilot=[*(pilot or ()), *(more or ())],
     )  # fmt: skip
+    if as_json:
+        rows = [{**row._asdict(), "numbers": row.numbers._asdict()} for row in planned.rows()]
+        print_json({"study": asdict(planned.study), "rows": rows, "sources": planned.sources})
+        return
     out = console()
     out.print(table(planned))
     for line in (*sentences(planned.study), *assumptions(planned.study, planned.sources)):

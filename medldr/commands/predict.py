@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from medldr.commands.common_options import Device, Force, Run
+from medldr.commands.common_options import Device, Force, PickedRun, Run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,12 +78,16 @@ def predict(
     show_ids: Annotated[
         bool, typer.Option("--show-ids", help="Name the files on the page of heat maps.")
     ] = False,
+    pick: PickedRun = None,
 ) -> None:
     """Answer new scans with a trained run, or with several as an ensemble.
 
     Scans are read as those of training were. What cannot be read is listed in
     NAME_unreadable.csv, the rest is answered, and the exit code is 3.
     """
+    from medldr.folders.one_run import one_run
+
+    run = one_run(run, pick, otherwise="; --ensemble RUN averages several").path
     from medldr.prediction.answers import check_free, refuse_no_answer, write_answers
     from medldr.prediction.explain import explain as draw
     from medldr.prediction.predict import predict as answer

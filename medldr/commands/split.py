@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from medldr.commands.common_options import FolderAndOverrides
+from medldr.commands.common_options import DataName, FolderAndOverrides
 
 
 def split(
-    name: Annotated[str, typer.Argument(help="A data part or a run, for example pacs.")],
+    name: DataName,
     overrides: FolderAndOverrides = None,
     out: Annotated[
         Path, typer.Option("--out", help="The manifest to write, for example splits.json.")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Final
 
 import typer
+
+from medldr.commands.common_options import Json, print_json
+from medldr.errors import InputError
 
 SOME_MISSING: Final = 3
 """Exit code of a sweep of which something failed or was left out."""
@@ -59,26 +63,27 @@ def sweep(
             "--choose-again", help="Choose again which settings are trained with fresh seeds."
         ),
     ] = False,
+    as_json: Json = False,
 ) -> None:
     """Start the missing runs of a sweep, several at once, and report all in one table.
 
     `medldr sweep status DIR` shows the progress of a sweep. After an interruption, the same command
     resumes it; finished runs are not repeated. The exit code is 3 if some runs failed.
     """
-    from medldr.errors import InputError
-    from medldr.folders.sweep_record import SweepFolder
+    words = overrides or []
+    if file == "status":
+        _status(words, as_json=as_json)
+        return
+    if as_json:
+        raise InputError("--json is for `medldr sweep status DIR`")
+    from medldr.sweeps.plan.file import find_sweep
+
+    find_sweep(file)  # before what takes long to load
     from medldr.reporting import print_sweep
     from medldr.sweeps.command import check_launcher, dry_run, print_errors, start
     from medldr.sweeps.launch import make_plan
-    from medldr.sweeps.show import error_lines, print_status
-    from medldr.sweeps.status import status_of
+    from medldr.sweeps.show import error_lines
 
-    words = overrides or []
-    if file == "status":
-        if len(words) != 1:
-            raise InputError("give one sweep folder: medldr sweep status DIR")
-        print_status(status_of(SweepFolder(Path(words[0]).expanduser())))
-        return
     check_launcher(launcher, jobs)
     plan = make_plan(file, words, out, only, choose_again=choose_again)
     if only_show:
@@ -94,3 +99,20 @@ def sweep(
         errors = [*error_lines(result.failed), *error_lines(result.left_out)]
         print_errors([*errors, f"{counts}. {cure}"])
     raise typer.Exit(0 if result.complete and report.sweep.complete else SOME_MISSING)
+
+
+def _status(words: Sequence[str], *, as_json: bool) -> None:
+    from medldr.folders.files import require_folder
+    from medldr.folders.sweep_record import SweepFolder
+    from medldr.sweeps.show import plain_status, print_status
+    from medldr.sweeps.status import status_of
+
+    if len(words) != 1:
+        raise InputError("give one sweep folder: medldr sweep status DIR")
+    folder = Path(words[0]).expanduser()
+    require_folder(folder)
+    status = status_of(SweepFolder(folder))
+    if as_json:
+        print_json(plain_status(status))
+    else:
+        print_status(status)

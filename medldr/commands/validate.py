@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from medldr.commands.common_options import Device, Force, OutFolder, Run
+from medldr.commands.common_options import Device, Force, OutFolder, PickedRun, Run
 
 
 def validate(
@@ -34,6 +34,7 @@ def validate(
         bool,
         typer.Option("--keep-seen", help="Score images that the run was trained on, too."),
     ] = False,
+    pick: PickedRun = None,
 ) -> None:
     """Score a run on labelled scans of another site; only numbers go into the folder.
 
@@ -42,6 +43,9 @@ def validate(
     exit code is 3 if some scans could not be read, which are listed beside the folder, or if images
     were left out because the run was trained or selected on them.
     """
+    from medldr.folders.one_run import one_run
+
+    run = one_run(run, pick).path
     from medldr.data.counting import counted
     from medldr.prediction.validate import validate as score
     from medldr.reporting import print_run

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -10,6 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
+
+from medldr.commands.common_options import Json, print_json
 
 if TYPE_CHECKING:
     from medldr.evaluation.verification import Verdict, Verified
@@ -22,15 +25,22 @@ def verify(
     folder: Annotated[
         Path, typer.Argument(help="A run folder, a sweep folder, or a folder of run folders.")
     ],
+    as_json: Json = False,
 ) -> None:
     """Check that finished runs are as they were left; the exit code is 2 if anything differs."""
+    from medldr.folders.files import require_folder
+
+    require_folder(folder)
     from medldr.evaluation.verification import verify as check
 
     found = check(folder)
-    out = Console(highlight=False)
-    _print_counts(found.runs, out)
-    for line in _lines(found):
-        out.print(line, soft_wrap=True, markup=False)
+    if as_json:
+        print_json(asdict(found))
+    else:
+        out = Console(highlight=False)
+        _print_counts(found.runs, out)
+        for line in _lines(found):
+            out.print(line, soft_wrap=True, markup=False)
     raise typer.Exit(2 if found.differs else 0)
 
 

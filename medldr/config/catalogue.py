@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from medldr import plugins
-from medldr.config.packaged import packaged_configs
+from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.section import PLUGIN_SECTIONS
 
 
@@ -17,7 +17,7 @@ def settings(section: str) -> dict[str, str]:
 
 
 def entries(kind: str) -> dict[str, str]:
-    """Packaged runs or sweeps; or what ``section=NAME`` takes: plug-ins and their settings.
+    """Packaged runs, sweeps or parts; or what ``section=NAME`` takes: plug-ins and settings.
 
     Example:
         >>> {"latentdr", "latentdr_sa"} <= set(entries("algorithms"))
@@ -25,6 +25,9 @@ def entries(kind: str) -> dict[str, str]:
     """
     if kind in ("runs", "sweeps"):
         return settings(kind.removesuffix("s"))
+    if kind == "parts":
+        folders = dict.fromkeys(name.partition("/")[0] for name in packaged_names())
+        return {f"{f}/{name}": text for f in folders for name, text in settings(f).items()}
     found = {}
     for section, plugin in PLUGIN_SECTIONS.items():
         if plugin == kind:

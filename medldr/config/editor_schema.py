@@ -2,16 +2,20 @@
 
 It describes a *file*, not a resolved configuration: nothing is required, because a file may leave
 out what its parts set; it may have ``extends`` and ``pins``, and a bare word for a section.
+After a change of a key, ``python -m medldr.config.editor_schema`` writes `configs/schema.json`
+anew.
 """
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final, get_args
 
 from medldr import plugins
-from medldr.config.packaged import packaged_names
+from medldr.config.packaged import packaged_names, packaged_schema
 from medldr.config.schema import RunConfig
 from medldr.config.section import PLUGIN_MARK, PLUGIN_SECTIONS, load_plugin_config
+from medldr.folders.files import write_text
 
 DRAFT: Final = "https://json-schema.org/draft/2020-12/schema"
 
@@ -85,3 +89,7 @@ def _rewritten(value: Any, prefix: str) -> Any:
     return {
         k: _rewritten(v, prefix) for k, v in value.items() if not (is_model and k == "required")
     }
+
+
+if __name__ == "__main__":
+    write_text(packaged_schema(), json.dumps(json_schema(), indent=1) + "\n")

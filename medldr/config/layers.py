@@ -18,7 +18,7 @@ from medldr import plugins
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.section import PLUGIN_SECTIONS
 from medldr.config.yaml import Document, KeyPath, parse_value, read_yaml
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 
 COMMAND_LINE: Final = "command line"
 T = TypeVar("T")
@@ -188,7 +188,7 @@ class Layers:
             self.add_file(packaged_configs() / f"{entry}.yaml", entry)
             return
         else:
-            known = f"{did_you_mean(entry, parts)} Known: {', '.join(parts)}"
+            known = f"{did_you_mean(entry, parts)} Known: {some(parts, listed='medldr list parts')}"
             fault = f"there is no such packaged part (a file beside it is ./{entry}.yaml).{known}"
         raise InputError(f"{by.source}: extends {entry!r}, but {fault}")
 
@@ -199,7 +199,7 @@ class Layers:
             self.problems.append(
                 f"{section} = {word!r} ({by.where((section,))}): there is no such part or "
                 f"{plugins.SINGULAR[kind]}.{did_you_mean(word, [*parts, *names])} "
-                f"Parts: {', '.join(parts)}"
+                f"Parts: {some(parts, listed=f'medldr list {kind}')}"
             )
             return
         self.in_order = [layer.without(section) for layer in self.in_order]

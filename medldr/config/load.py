@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 
@@ -17,8 +17,11 @@ from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
 from medldr.config.section import PLUGIN_SECTIONS, Section
-from medldr.config.yaml import Document, KeyPath, plain
+from medldr.config.yaml import Document, KeyPath, plain, read_yaml
 from medldr.errors import InputError, did_you_mean
+
+_OF_SWEEPS: Final = {"common", "runs", "axes"}
+"""Keys of which every sweep file has one, and a run none."""
 
 
 def load_config(source: str | Path | Mapping[str, Any], overrides: Changes = ()) -> RunConfig:
@@ -136,6 +139,11 @@ def find_config(source: str | Path) -> Path:
     runs = packaged_names("run")
     if isinstance(source, str) and source in runs:
         return packaged_configs() / "run" / f"{source}.yaml"
+    if is_sweep(source):
+        raise InputError(
+            f"{source} is a sweep of several runs, not one: `medldr sweep {source}` starts them, "
+            f"and `medldr train {source} --run NAME` one of them"
+        )
     path = Path(source).expanduser()
     if path.is_dir() and (path / "config.yaml").is_file():
         return path / "config.yaml"
@@ -145,6 +153,14 @@ def find_config(source: str | Path) -> Path:
         f"there is no file {source}, no run folder with a config.yaml and no packaged "
         f"configuration of that name.{did_you_mean(path.stem, runs)} `medldr list` lists them"
     )
+
+
+def is_sweep(source: str | Path) -> bool:
+    """Whether this is a packaged sweep, or the file of one, such as `medldr new` writes."""
+    path = Path(source).expanduser()
+    if path.suffix in (".yaml", ".yml") and path.is_file():
+        return bool(_OF_SWEEPS & set(read_yaml(path).values))
+    return source in packaged_names("sweep")
 
 
 def _replaced_sections(overrides: Sequence[str]) -> list[str]:

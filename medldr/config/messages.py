@@ -19,7 +19,7 @@ from medldr.config.packaged import packaged_names
 from medldr.config.schema import RunConfig
 from medldr.config.section import PLUGIN_MARK, PLUGIN_SECTIONS, load_plugin_config
 from medldr.config.yaml import KeyPath
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 
 Schema = Mapping[str, Any]
 
@@ -112,7 +112,7 @@ def _head(path: KeyPath, merged: Merged) -> str:
 def _missing(path: KeyPath) -> str:
     section = str(path[0])
     if len(path) == 1 and section in PLUGIN_SECTIONS:
-        parts = ", ".join(packaged_names(section))
+        parts = some(packaged_names(section), listed="medldr list parts")
         return f"this section is missing; extend a part such as {section}/NAME. Parts: {parts}"
     return "this key is missing"
 
@@ -124,10 +124,10 @@ def _unknown(path: KeyPath, keys: list[str]) -> str:
     near = nearest_key(key, keys)
     hint = f" Did you mean {near}?" if near else ""
     if parent and parent not in keys:
-        known = ", ".join(_directly_below("", keys))
+        known = some(_directly_below("", keys))
         return f"there is no section {path[0]!r}.{hint} Known: {known}"
     prefix = f"{parent}." if parent else ""
-    known = ", ".join(_directly_below(prefix, keys))
+    known = some(_directly_below(prefix, keys))
     return f"there is no such key.{hint} Keys of {parent or 'a run'}: {known}"
 
 

@@ -24,6 +24,14 @@ def packaged_configs() -> Path:
     raise FileNotFoundError(f"the packaged configurations are missing: {package / '_configs'}")
 
 
+def packaged_schema() -> Path:
+    """The JSON Schema of all configurations, written by `medldr.config.editor_schema`.
+
+    To make it anew takes seconds, because every plug-in has to be imported.
+    """
+    return packaged_configs() / "schema.json"
+
+
 def packaged_names(section: str | None = None) -> list[str]:
     """Names of the packaged files: ``recipe/medmnist`` ..., or those of one section only.
 

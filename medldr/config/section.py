@@ -22,7 +22,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from medldr import plugins
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 
 
 class Section(BaseModel):
@@ -80,7 +80,7 @@ def one_of(
         word = str(value.get(key, default))
         if word not in kinds:
             fault = f"unknown {what} {word!r}" if word else f"needs a key {key!r}"
-            text = f"{fault}.{did_you_mean(word, kinds)} Known: {', '.join(kinds)}"
+            text = f"{fault}.{did_you_mean(word, kinds)} Known: {some(kinds)}"
             raise PydanticCustomError("plugin_unknown", "{text}", {"text": text})
         return kinds[word].model_validate({key: word, **value})
 
@@ -117,7 +117,7 @@ def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
         InputError: If the plug-in does not exist, or is not a medldr plug-in.
     """
     if not _PLUGIN_NAME.fullmatch(name):
-        known = ", ".join(plugins.names(kind))
+        known = some(plugins.names(kind), listed=f"medldr list {kind}")
         raise InputError(f"{name!r} is not a valid {plugins.SINGULAR[kind]} name. Known: {known}")
     config = getattr(plugins.load(kind, name), "Config", None)
     if not (isinstance(config, type) and issubclass(config, PluginSection)):

@@ -38,7 +38,7 @@ from medldr.data.spec import (
 from medldr.data.splits.make import make_splits, selection_split
 from medldr.data.splits.target_parts import target_parts
 from medldr.data.store import Pack
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.folders.files import checksum
 from medldr.transforms import Pipeline
 from medldr.types import DataSpec
@@ -210,7 +210,7 @@ class Data:
                 names = names_in(domains)
                 raise InputError(
                     f"{split} of {self.table.name} has no domain {domain!r}."
-                    f"{did_you_mean(domain, names)} Domains: {', '.join(names) or '(none)'}"
+                    f"{did_you_mean(domain, names)} Domains: {some(names) or '(none)'}"
                 )
             rows = rows[domains == domain]
         if most is not None and len(rows) > most:

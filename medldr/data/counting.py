@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from medldr.errors import some as some
 
 
 def counted(number: int, one: str, several: str) -> str:
@@ -13,15 +13,3 @@ def counted(number: int, one: str, several: str) -> str:
         ('1 row has', '1,200 rows have')
     """
     return f"{number:,} {one if number == 1 else several}"
-
-
-def some(names: Iterable[str], most: int = 10) -> str:
-    """The first of some names, and how many more there are.
-
-    Example:
-        >>> some("abc", most=2)
-        'a, b and 1 more'
-    """
-    listed = list(names)
-    more = f" and {len(listed) - most:,} more" if len(listed) > most else ""
-    return f"{', '.join(listed[:most])}{more}"

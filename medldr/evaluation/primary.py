@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.evaluation.split_scores import headline_metrics
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.run_record import RunRecord
@@ -33,7 +33,7 @@ def check(primary: str | None, task: Task, *, shots: bool) -> None:
     if primary is not None and primary not in known:
         raise InputError(
             f"evaluation.primary: {primary!r} cannot lead a study of a {task} task."
-            f"{did_you_mean(ALIASES.get(primary, primary), known)} Known: {', '.join(known)}"
+            f"{did_you_mean(ALIASES.get(primary, primary), known)} Known: {some(known)}"
         )
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.evaluation import class_mix, groups, subgroups
 from medldr.evaluation.intervals import bootstrap
 from medldr.evaluation.intervals.single_run import Sample
@@ -68,7 +68,7 @@ def positive_class(predictions: Predictions | DataSpec, name: str | None) -> int
     if name not in known:
         raise InputError(
             f"evaluation.positive_class: there is no class {name!r}.{did_you_mean(name, known)} "
-            f"Known: {', '.join(known)}"
+            f"Known: {some(known)}"
         )
     return known.index(name)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -110,6 +110,24 @@ def sync_folder(folder: Path) -> None:
                 raise
         finally:
             os.close(handle)
+
+
+def require_folder(path: Path) -> None:
+    """Refuse a place that is no folder.
+
+    Raises:
+        InputError: With the nearest name beside it; or, of a file, where the runs of it are.
+    """
+    if path.is_dir():
+        return
+    if path.is_file():
+        raise InputError(
+            f"{path} is a file, not a folder of runs. The runs of a sweep file are in the folder "
+            f"that `medldr sweep` made: runs/{path.stem}, unless --out named another"
+        )
+    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = did_you_mean(path.name, beside)
+    raise InputError(f"the folder {path} does not exist{near and f'.{near}'}")
 
 
 def check_replaceable(

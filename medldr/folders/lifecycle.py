@@ -15,7 +15,7 @@ from typing import Any, Final
 from medldr.errors import InputError
 from medldr.folders import provenance
 from medldr.folders.checksums import checksums_of
-from medldr.folders.files import RunFolder, storage_errors, write_text
+from medldr.folders.files import RunFolder, require_folder, storage_errors, write_text
 from medldr.folders.owner import OwnedError, is_owned, owned
 from medldr.folders.run_record import (
     RunIdentity,
@@ -196,8 +196,7 @@ def run_folders(folder: Path | str, *, aside: bool = False) -> list[RunFolder]:
         InputError: If the folder does not exist.
     """
     path = Path(folder).expanduser()
-    if not path.is_dir():
-        raise InputError(f"the folder {folder} does not exist")
+    require_folder(path)
     if RunFolder(path).run.is_file():
         return [RunFolder(path)]
     below = (RunFolder(each) for each in sorted(path.iterdir()) if each.is_dir())

@@ -116,13 +116,12 @@ def hardware() -> dict[str, Any]:
     import torch
 
     gpus = [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-    return {
-        "cpu": _cpu_name(),
-        "cores": os.cpu_count(),
-        "memory_gib": _memory_gib(),
-        "gpus": gpus,
-        "cuda": torch.version.cuda if gpus else None,
-    }
+    return {**processor(), "gpus": gpus, "cuda": torch.version.cuda if gpus else None}
+
+
+def processor() -> dict[str, Any]:
+    """Processor, cores and memory."""
+    return {"cpu": _cpu_name(), "cores": os.cpu_count(), "memory_gib": _memory_gib()}
 
 
 def _cpu_name() -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from medldr import plugins
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.folders.files import checksum
 from medldr.models import _timm
 
@@ -88,7 +88,7 @@ def find(wanted: str, model: str | None = None) -> Published:
         near = did_you_mean(wanted, [entry.id for entry in known.values()])
         raise InputError(
             f"there are no published weights {wanted!r}.{near} Known for {', '.join(asked)}: "
-            f"{', '.join(names)}; for timm's networks: timm/<network>.<tag>"
+            f"{some(names)}; for timm's networks: timm/<network>.<tag>"
         )
     return known[wanted.lower()]
 

@@ -26,7 +26,7 @@ from medldr.data.listing.image_names import cases_of
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.places import ABSENT, find_places, near_name
 from medldr.data.listing.tables import Sheet, read_sheet
-from medldr.errors import InputError
+from medldr.errors import InputError, some
 
 _PATHS: Final = ("path", "file", "image", "scan", "filename")
 
@@ -247,7 +247,7 @@ def _column(sheet: Sheet, path: Path, column: str | None) -> str:
     if len(suited) == 1:
         return suited[0]
     raise InputError(
-        f"{path}: say which column names the files, with --path. Columns: {', '.join(sheet.names)}"
+        f"{path}: say which column names the files, with --path. Columns: {some(sheet.names)}"
     )
 
 

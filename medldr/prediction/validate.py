@@ -187,10 +187,15 @@ def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any
                 f"{override}: only keys of data can be changed, such as data.label=grade, and "
                 f"{' and '.join(GROUPED)}; the table is the argument after the run"
             )
-    if not table.is_file():
-        raise InputError(f"there is no table {table}")
     own = trained.config.data.model_dump(mode="json")
     kept = {key: own[key] for key in COLUMNS if own.get(key) is not None and own["name"] == "table"}
+    if not table.is_file():
+        there = "is a folder" if table.is_dir() else "does not exist"
+        said = ", ".join(f"data.{key}={value}" for key, value in kept.items())
+        raise InputError(
+            f"{table} {there}: give a table with a row per scan, with its file and its label"
+            f"{said and f' (columns as {said}, unless others are given)'}"
+        )
     crop = trained.record.reading.get("crop")
     values = {
         "extends": list(ANY),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from rich.console import Console
 from rich.table import Column, Table
@@ -58,6 +58,24 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
     for text in _problems(status.members):
         out.print(text, soft_wrap=soft)
     out.print(time_line(status), markup=False, soft_wrap=soft)
+
+
+def plain_status(status: SweepStatus) -> dict[str, Any]:
+    """How far a sweep is, as plain values: the counts, and every run with its state."""
+    runs = [
+        {
+            "run": entry.member.run,
+            "label": entry.member.label,
+            "seed": entry.member.seed,
+            "state": entry.standing.state,
+            "position": entry.position,
+            "seconds": entry.seconds,
+            "error": entry.standing.error,
+        }
+        for entry in status.members
+    ]
+    about = {"name": status.name, "folder": str(status.folder), "seconds_left": status.left_s}
+    return {**about, "counts": status.counts, "following": status.following, "runs": runs}
 
 
 def _table(*columns: Column) -> Table:

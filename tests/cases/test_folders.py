@@ -147,10 +147,11 @@ def test_evaluate_says_what_it_needs(interrupted, finished, medldr, tmp_path):
     assert ended.code == 2
     assert "its status is interrupted" in ended.err
     assert "medldr train" in ended.err
-    for place in (tmp_path, tmp_path / "absent"):
-        ended = medldr("evaluate", place)
+    (tmp_path / "empty").mkdir()
+    for name, said in {"empty": "is not a run folder", "absent": "does not exist"}.items():
+        ended = medldr("evaluate", tmp_path / name)
         assert ended.code == 2
-        assert "is not a run folder" in ended.err
+        assert said in ended.err
     ended = medldr("evaluate", finished("a").path, "--device", "gpu")
     assert ended.code == 2
     assert "machine.device: this machine has no gpu device" in ended.err
@@ -164,7 +165,7 @@ def test_compare_refuses_what_cannot_be_compared(finished, rows, medldr, tmp_pat
         "their test items differ (4 and 3 items": finished("items", given=given).path,
         "they differ in classes": finished("names", "data.class_names=[x, y]").path,
         "a run can count only once": one.path,
-        "is not a run folder": tmp_path,
+        "does not exist": tmp_path / "absent",
     }
     for said, other in others.items():
         ended = medldr("compare", one.path, other, "--out", page)

@@ -8,6 +8,7 @@ import pytest
 
 from medldr import plugins
 from medldr.config import json_schema, load_config, packaged_configs, packaged_names
+from medldr.config.packaged import packaged_schema
 from medldr.config.yaml import plain, read_yaml
 
 
@@ -20,6 +21,11 @@ def schema():
 def validator(schema):
     jsonschema.Draft202012Validator.check_schema(schema)
     return jsonschema.Draft202012Validator(schema)
+
+
+def test_the_packaged_schema_is_that_of_the_code(schema):
+    stored = json.loads(packaged_schema().read_text())
+    assert stored == schema, "write it anew: python -m medldr.config.editor_schema"
 
 
 def test_every_reference_leads_somewhere(schema):

@@ -135,6 +135,13 @@ def test_a_class_the_run_does_not_know_is_an_error(lab, medldr, site, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_in_place_of_a_table_is_told_with_the_columns(lab, medldr, site, tmp_path):
+    ended = medldr("validate", lab.volumes[0], tmp_path, "--out", tmp_path / "out")
+    assert ended.code == 2
+    for said in (f"{tmp_path} is a folder", "a row per scan", "data.label="):
+        assert said in ended.err
+
+
 def test_scans_that_cannot_be_read_stay_named_at_the_site_alone(lab, medldr, site, tmp_path):
     run = lab.volumes[0]
     table = site(run)

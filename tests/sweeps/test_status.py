@@ -66,6 +66,14 @@ def test_a_sweep_that_was_never_started_waits(folder):
     assert "started with seeds=[0] training.epochs=1\n" in text
 
 
+def test_the_status_is_printed_as_json(folder, run_of, medldr):
+    run_of("erm", 1, "failed", error="no data")
+    printed = json.loads(medldr("sweep", "status", folder.path, "--json").out)
+    assert printed["counts"] == {"failed": 1, "waiting": 5}
+    found = next(run for run in printed["runs"] if (run["label"], run["seed"]) == ("erm", 1))
+    assert (found["state"], found["error"]) == ("failed", "no data")
+
+
 def test_every_state_is_told_with_its_position_and_fits_80_columns(folder, run_of):
     run_of("erm", 0, "done", seconds=3725)
     run_of("erm", 1, "failed", error="ValueError: the reason")

@@ -90,7 +90,7 @@ class Sheet:
         if name not in self.names:
             raise InputError(
                 f"{key}: {self.path} has no column {name!r}.{did_you_mean(name, self.names)} "
-                f"Columns: {', '.join(self.names)}"
+                f"Columns: {some(self.names)}"
             )
 
     def at(self, row: int) -> str:

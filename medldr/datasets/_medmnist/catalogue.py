@@ -12,7 +12,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.types import Task
 
 SIZES_2D = (28, 64, 128, 224)
@@ -108,7 +108,7 @@ def entry(flag: str, size: int) -> Entry:
     if flag not in info:
         raise InputError(
             f"data.flag: MedMNIST has no data set {flag!r}.{did_you_mean(flag, info)} "
-            f"Known: {', '.join(flags())}"
+            f"Known: {some(flags(), listed='medldr list datasets')}"
         )
     if size not in sizes(flag):
         allowed = ", ".join(map(str, sizes(flag)))

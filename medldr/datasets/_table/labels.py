@@ -225,7 +225,7 @@ def _reordered(names: tuple[str, ...], classes: tuple[str, ...]) -> tuple[str, .
     if odd is not None:
         raise InputError(
             f"data.classes: {odd!r} is not one of the labels that data.label names."
-            f"{did_you_mean(odd, given)} Labels: {', '.join(names)}"
+            f"{did_you_mean(odd, given)} Labels: {some(names)}"
         )
     if sorted(asked) != sorted(given):
         raise InputError(

@@ -17,7 +17,7 @@ from medldr.data.listing.trees import read_tree
 from medldr.data.metadata_columns import decimal_points
 from medldr.datasets._table.archive import read_archive
 from medldr.datasets._table.config import Config
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 
 _LOOKED_AT: Final = 20
 """Cells of a column by which it is seen to hold paths."""
@@ -145,7 +145,7 @@ def _absent(sheet: Sheet, key: str, name: str) -> InputError:
     holding = [other for other in sheet.names if _holds_paths(sheet.column(other))]
     if key == "path" and holding:
         hint = f" Files are named in {' or '.join(map(repr, holding))}: set data.path."
-    return InputError(f"{where}{hint} Columns: {', '.join(sheet.names)}")
+    return InputError(f"{where}{hint} Columns: {some(sheet.names)}")
 
 
 def _holds_paths(cells: Sequence[str]) -> bool:

@@ -79,7 +79,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, ParamSpec
 
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.evaluation import class_mix, gap
 from medldr.evaluation.comparison.comparison import (
     Comparison,
@@ -258,7 +258,7 @@ def _judged(made: Comparison, metric: str, margin: float) -> Comparison:
     if metric not in names:
         raise InputError(
             f"margin: this comparison has no metric {metric!r}.{did_you_mean(metric, names)} "
-            f"Known: {', '.join(names)}"
+            f"Known: {some(names)}"
         )
     value, facts = margin_of(metric, margin), metric_facts(metric)
     oracles = {method.name for method in made.methods if method.oracle}
@@ -295,7 +295,7 @@ def _named(methods: Sequence[MethodRuns], name: str) -> MethodRuns:
     if name not in names:
         raise InputError(
             f"there is no method {name!r} to compare with.{did_you_mean(name, names)} "
-            f"Known: {', '.join(names)}"
+            f"Known: {some(names)}"
         )
     return methods[names.index(name)]
 

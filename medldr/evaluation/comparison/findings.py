@@ -23,6 +23,7 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import Metric, metric_facts
 
 ALPHA: Final = 0.05
+_LEAST_POINTS: Final = 0.1  # a smaller margin in percentage points was meant as a share
 """Below it a corrected p counts as a difference."""
 
 Direction = Literal["higher", "lower", "unclear"]
@@ -102,6 +103,11 @@ def margin_of(metric: str, margin: float) -> float:
         raise InputError(f"margin: neither higher nor lower {facts.title} is better")
     low, high = facts.range
     most = (high - low) * (100 if facts.percent else 1)
+    if facts.percent and 0 < margin < _LEAST_POINTS:
+        raise InputError(
+            f"margin is {margin:g} percentage points, too small to mean anything. Is it "
+            f"{100 * margin:g} percentage points? Then give {100 * margin:g}"
+        )
     if not 0 < margin < most:
         unit = "percentage points" if facts.percent else f"the unit of {facts.title}"
         below = "" if most == float("inf") else f" and below {most:g}"

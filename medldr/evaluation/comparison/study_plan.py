@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from medldr.errors import InputError
-from medldr.evaluation.comparison.pilot import Pilot, read_pilot
 from medldr.evaluation.intervals.planning import Design, PlannedMetric, Precision, precision
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from medldr.evaluation.comparison.pilot import Pilot
 
 SEEDS: Final = (2, 3, 5, 10)
 FEWEST: Final = 10
@@ -101,7 +102,11 @@ def plan(
     if (accuracy is not None and auc is not None) or not (accuracy or auc or pilot):
         raise InputError("give either --accuracy or --auc, what you expect, or a --pilot")
     metric: PlannedMetric | None = "auc" if auc else "accuracy" if accuracy else None
-    known = read_pilot(pilot, metric) if pilot else None
+    known = None
+    if pilot:
+        from medldr.evaluation.comparison.pilot import read_pilot
+
+        known = read_pilot(pilot, metric)
     given = (accuracy, auc, prevalence, images, icc, seed_sd, correlation)
     stated = dict(zip(("--accuracy", "--auc", *DEFAULTS), given, strict=True))
     return StudyPlan(*design(patients, seeds, stated, known))

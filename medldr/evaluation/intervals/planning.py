@@ -197,9 +197,12 @@ def power(true: float, variance: Variance) -> float:
         >>> round(power(0.028, known), 3)  # as for a variance that is known: 2.8 standard errors
         0.8
     """
+    return _power(true, _halves(variance, methods=2), variance.total**0.5)
+
+
+def _power(true: float, half: Array, error: float) -> float:
     from scipy.special import ndtr
 
-    half, error = _halves(variance, methods=2), variance.total**0.5
     return float((ndtr((true - half) / error) + ndtr((-true - half) / error)).mean())
 
 
@@ -216,8 +219,8 @@ def detectable(variance: Variance) -> float:
     """
     from scipy.optimize import brentq
 
-    error = variance.total**0.5
-    return float(brentq(lambda true: power(true, variance) - POWER, 0.0, 1000 * error))
+    half, error = _halves(variance, methods=2), variance.total**0.5
+    return float(brentq(lambda true: _power(true, half, error) - POWER, 0.0, 1000 * error))
 
 
 def _halves(variance: Variance, methods: int) -> Array:

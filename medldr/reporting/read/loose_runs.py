@@ -12,7 +12,7 @@ from medldr.config.method import method_title
 from medldr.config.sections import MODIFIED, dataset_name, held_out, section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, require_folder
 from medldr.folders.lifecycle import ASIDE, read_current
 from medldr.folders.run_record import RunRecord
 from medldr.folders.sweep_record import (
@@ -90,8 +90,7 @@ def lay_out(folder: SweepFolder) -> tuple[Sweep, list[str], dict[str, OpenFolder
     Raises:
         InputError: If it contains no run folder.
     """
-    if not folder.path.is_dir():
-        raise InputError(f"the folder {folder.path} does not exist")
+    require_folder(folder.path)
     below = [RunFolder(path) for path in sorted(folder.path.iterdir()) if path.is_dir()]
     runs = [files for files in below if ASIDE not in files.path.name and _holds_a_run(files)]
     folders = {files.path.name: OpenFolder(files) for files in runs}

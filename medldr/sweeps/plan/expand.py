@@ -15,7 +15,7 @@ from pathlib import Path
 from medldr.config import RunConfig, run_name
 from medldr.config.load import refusal
 from medldr.config.sections import MODIFIED, dataset_name
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, some
 from medldr.folders.choices_record import Choices
 from medldr.folders.sweep_record import DATA, FOLD, JOINT, Layout, Member, Sweep, joined
 from medldr.reporting.read.searched_settings import are_pairs, method_and_setting
@@ -223,7 +223,7 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
         labels = list(dict.fromkeys(entry.member.label for entry in planned))
         near = did_you_mean(pattern.strip("*"), labels)
         raise InputError(
-            f"--only {pattern!r} matches no run of this sweep.{near} Labels: {', '.join(labels)}"
+            f"--only {pattern!r} matches no run of this sweep.{near} Labels: {some(labels)}"
         )
     for entry in reversed(planned):  # what a run waits for stands before it
         if entry.member.run in wanted:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -275,10 +275,17 @@ class _Reader:
             overrides=self.texts,
             run_overrides=tuple(self.overrides.of_runs),
             gone=gone,
-            notes=notes,
+            notes=(*notes, *self._seed_note()),
             search=search,
             fresh_seeds=fresh,
         )
+
+    def _seed_note(self) -> Iterator[str]:
+        """What ``seeds=3`` means, in case that three seeds were meant."""
+        seed = self.overrides.of_sweep.get(("seeds",))
+        if isinstance(seed, int) and seed > 1:
+            several = ", ".join(map(str, range(min(seed, 5)))) + (", ..." if seed > 5 else "")
+            yield f"seeds={seed} is seed {seed} alone; for {seed} seeds give 'seeds=[{several}]'"
 
     def report(self, path: KeyPath, problem: str) -> None:
         """Add a problem at a place of the file."""

@@ -17,7 +17,7 @@ from medldr.config import PLUGIN_SECTIONS, RunConfig
 from medldr.config.layers import Merged
 from medldr.config.messages import dotted, not_allowed, trimmed, value_at
 from medldr.config.yaml import Document, KeyPath
-from medldr.errors import did_you_mean
+from medldr.errors import did_you_mean, some
 
 Report = Callable[[KeyPath, str], None]
 """Takes the place of a problem in the file, and what is wrong there."""
@@ -209,7 +209,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
         " Did you mean 'rows'? Known: rows, columns"
     """
     names = list(known)
-    return f"{did_you_mean(name, names)} Known: {', '.join(names)}"
+    return f"{did_you_mean(name, names)} Known: {some(names)}"
 
 
 def no_such_section(key: str) -> str:

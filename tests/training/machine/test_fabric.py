@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from medldr.config import automatic
 from medldr.config.schema import MachineConfig, TrainingConfig
 from medldr.errors import InputError
 from medldr.training.machine import fabric as runtime
@@ -21,35 +22,35 @@ from medldr.training.machine import fabric_parts
 def test_fast_bfloat16_is_read_from_the_processor_flags(tmp_path, flags, fast):
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_text(flags)
-    assert runtime.has_fast_bfloat16("cpu", cpuinfo) is fast
-    assert runtime.has_fast_bfloat16("cpu", tmp_path / "absent") is False
+    assert automatic.has_fast_bfloat16("cpu", cpuinfo) is fast
+    assert automatic.has_fast_bfloat16("cpu", tmp_path / "absent") is False
 
 
 @pytest.mark.parametrize(("capability", "native"), [((7, 5), False), ((8, 0), True)])
 def test_cuda_multiplies_bfloat16_from_sm_80_on(monkeypatch, capability, native):
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
-    assert runtime.has_fast_bfloat16("cuda") is native
+    assert automatic.has_fast_bfloat16("cuda") is native
 
 
 def test_auto_precision_follows_the_hardware_and_words_are_taken_as_they_are(monkeypatch):
-    monkeypatch.delenv(runtime.AUTO_PRECISION, raising=False)
+    monkeypatch.delenv(automatic.AUTO_PRECISION, raising=False)
     for native, expected in ((True, "bfloat16"), (False, "float32")):
-        monkeypatch.setattr(runtime, "has_fast_bfloat16", lambda device, n=native: n)
-        assert runtime.resolve_precision("auto", "cpu") == expected
-    assert runtime.resolve_precision("bfloat16", "cpu") == "bfloat16"
-    assert runtime.resolve_precision("float16", "cuda") == "float16"
+        monkeypatch.setattr(automatic, "has_fast_bfloat16", lambda device, n=native: n)
+        assert automatic.resolve_precision("auto", "cpu") == expected
+    assert automatic.resolve_precision("bfloat16", "cpu") == "bfloat16"
+    assert automatic.resolve_precision("float16", "cuda") == "float16"
     with pytest.raises(InputError, match=r"training\.precision: float16 needs a CUDA device"):
-        runtime.resolve_precision("float16", "cpu")
+        automatic.resolve_precision("float16", "cpu")
 
 
 def test_the_environment_may_say_what_auto_precision_is(monkeypatch):
     for stated in ("float32", "bfloat16"):
         monkeypatch.setenv("MEDLDR_AUTO_PRECISION", stated)
-        assert runtime.resolve_precision("auto", "cpu") == stated
-        assert runtime.resolve_precision("float32", "cpu") == "float32"
+        assert automatic.resolve_precision("auto", "cpu") == stated
+        assert automatic.resolve_precision("float32", "cpu") == "float32"
     monkeypatch.setenv("MEDLDR_AUTO_PRECISION", "half")
     with pytest.raises(InputError, match=r"MEDLDR_AUTO_PRECISION=half: .* float32 or bfloat16"):
-        runtime.resolve_precision("auto", "cpu")
+        automatic.resolve_precision("auto", "cpu")
 
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
@@ -65,7 +66,7 @@ def test_a_fabric_says_its_precision(precision, capsys):
 @pytest.mark.skipif(torch.cuda.is_available(), reason="a CUDA device is there")
 def test_a_device_that_is_not_there_is_refused():
     with pytest.raises(InputError, match=r"machine\.device: this machine has no cuda device.*cpu"):
-        runtime.resolve_device("cuda")
+        automatic.resolve_device("cuda")
 
 
 def test_threads_are_applied_and_reported():
