@@ -25,6 +25,8 @@ PACKAGES = (
     "medmnist",
     "nibabel",
     "pydicom",
+    "SimpleITK",
+    "tifffile",
     "Pillow",
     "lightning-fabric",
     "numpy",

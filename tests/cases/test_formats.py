@@ -132,7 +132,8 @@ def test_of_several_windows_the_first_is_taken_and_unlike_hospitals_are_a_findin
     assert "16 items recommend several windows; their first window is taken" in notes
     shift = "h0, h1 by -160 to 239; h2 by -800 to -401"
     assert shift in notes
-    ended = medldr("data", "check", run_file(tmp_path, file, domain="hospital", window="file"))
+    run = run_file(tmp_path, file, domain="hospital", window="file")
+    ended = medldr("data", "check", run, "--no-page")
     assert ended.code == 0, ended.err
     assert "a shift that reading makes" in " ".join(ended.out.split())
     assert "a shift that reading makes" not in notes_of(file, domain="hospital", window="ct")

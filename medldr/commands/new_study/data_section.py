@@ -176,7 +176,7 @@ def _read_table(file: Path, path: str | None = None) -> FoundTable:
     raise InputError(
         f"{file}: no column holds files or folders that exist below {file.parent}{example}."
         " Paths are relative to the table's folder and end as the files do (.png, .nii.gz, ...). "
-        f"Columns: {', '.join(sheet.names)}"
+        f"Columns: {', '.join(sheet.names)}{''.join(f'. {note}' for note in sheet.notes)}"
     )
 
 
