@@ -247,6 +247,29 @@ def test_folders_that_are_a_series_each_are_no_classes(new, tmp_path):
     assert "path and label" in ended.err
 
 
+def test_several_images_of_an_item_are_named_and_gaps_are_said(new, tmp_path):
+    rows = _rows(tmp_path / "scans", ("a", "b"))
+    for number in range(len(rows)):
+        _picture(tmp_path / "scans" / f"side_{number}.png", number)
+    sides = [[*row, f"side_{number}.png" if number else ""] for number, row in enumerate(rows)]
+    _table(tmp_path / "scans", [*HEADER, "side"], sides)
+    out, _ = new(tmp_path / "scans", "--yes", "--path", "path,side")
+    (data, *_), _ = _data(out)
+    assert (data.path, data.on_missing) == (("path", "side"), "drop")
+    assert "without one of their images" in _plainly(out)
+
+
+def test_numbers_of_nnunet_are_the_images_of_an_item(new, tmp_path):
+    for number in range(16):
+        place = tmp_path / "scans" / "xy"[number % 2]
+        for image in range(2):
+            _picture(place / f"c{number}_{image:04}.png", 2 * number + image)
+    out, _ = new(tmp_path / "scans", "--yes")
+    (data, *_), _ = _data(out)
+    assert data.path == ("image_0", "image_1")
+    assert data.folders == ("label",)
+
+
 def test_masks_are_no_second_image(new, tmp_path):
     rows = _rows(tmp_path / "scans", ("a", "b"))
     for row in rows:

@@ -189,3 +189,27 @@ def test_a_crop_of_views_is_refused(study):
         _load(folder, ["front", "side"], crop=crop)
     table = _load(folder, ["front", "side"], crop=crop, combine="channels", size=4)
     assert table.images.shape == (8, 2, 4, 4)
+
+
+def test_files_in_folders_are_numbered_as_nnunet_numbers_them(study):
+    folder, _ = study
+    tree = folder / "tree"
+    for n in NUMBERS:
+        place = tree / "ab"[n % 2]
+        place.mkdir(parents=True, exist_ok=True)
+        for number, name in enumerate(("t2w", "adc")):
+            content = (folder / f"p{n}_{name}.nii.gz").read_bytes()
+            (place / f"p{n}_{number:04}.nii.gz").write_bytes(content)
+    keys = {"name": "table", "root": tree, "folders": ["label"], "cache": "memory"}
+    table = load(Config(path=["t2w", "adc"], **keys))
+    assert table.ids.tolist()[:2] == ["a/p0_0000.nii.gz", "a/p2_0000.nii.gz"]
+    assert table.labels.tolist() == [0] * 4 + [1] * 4
+    same = _load(folder, ["t2w", "adc"]).images
+    np.testing.assert_array_equal(table.images[:], same[[0, 2, 4, 6, 1, 3, 5, 7]])
+    (tree / "a" / "p2_0001.nii.gz").unlink()
+    with pytest.raises(InputError, match=r"a/p2_0000.nii.gz: no adc"):
+        load(Config(path=["t2w", "adc"], **keys))
+    (tree / "b" / "p9.nii.gz").write_bytes(b"x")
+    (tree / "b" / "p1_0002.nii.gz").write_bytes(b"x")
+    with pytest.raises(InputError, match=r"2 files are not named .*_0001 is adc.*p1_0002.*p9"):
+        load(Config(path=["t2w", "adc"], **keys))

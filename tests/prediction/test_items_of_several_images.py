@@ -5,8 +5,7 @@ import csv
 import numpy as np
 import pytest
 
-from medldr.data.listing.image_names import cases_of, image_columns
-from medldr.data.listing.tables import read_sheet
+from medldr.data.listing.image_names import cases_of
 from medldr.errors import InputError
 from medldr.prediction.items import find_items, item_of_images
 
@@ -73,9 +72,5 @@ def test_in_python_an_item_is_a_tuple_of_paths_or_of_arrays(files):
         item_of_images(3, np.ones((4, 4)), None)
 
 
-def test_columns_of_images_are_those_whose_cells_are_files(files):
-    (files / "t.csv").write_text(
-        "id,t2w,adc,old\nx,x_t2.npy,x_adc.npy,gone.npy\nb,b_0000.npy,,gone2.npy\n"
-    )
-    assert image_columns(read_sheet(files / "t.csv"), files) == ["t2w", "adc"]
+def test_numbers_of_four_digits_before_a_scans_ending_are_nnunets():
     assert cases_of(["a_0000.txt", "a_00.npy", "a_0003.nii.gz"]) == {"a": {3: "a_0003.nii.gz"}}

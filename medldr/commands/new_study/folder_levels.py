@@ -19,6 +19,7 @@ from medldr.data.counting import some
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
+from medldr.data.listing.image_names import cases_of
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.trees import layout
 from medldr.errors import InputError
@@ -77,7 +78,22 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
         names = sorted({item[levels.index("label")] for item in items})
         if len(levels) == 1 and (like_domains(names) or not like_classes(names)):
             why += f" {_require_classes(names, asker)}"
-    return [Finding("root", root, ""), Finding("folders", list(levels), why)]
+    folders = [Finding("root", root, ""), Finding("folders", list(levels), why)]
+    return [*folders, *_numbered_images(root)]
+
+
+def _numbered_images(root: Path) -> list[Finding]:
+    """The key `path` where names of files number the images of each item, as nnU-Net's do."""
+    names = [folder.below_top(name) for folder in walk(root) for name in _scans(folder)]
+    cases = cases_of(names)
+    count = 1 + max((number for case in cases.values() for number in case), default=0)
+    if count == 1 or sum(map(len, cases.values())) < len(names):
+        return []
+    why = (
+        f"Names of files end in _0000 to _{count - 1:04}, the {count} images of each of "
+        f"{len(cases):,} items: call them what they are, such as t2w and adc."
+    )
+    return [Finding("path", [f"image_{number}" for number in range(count)], why)]
 
 
 def top_of_tree(root: Path) -> Path:

@@ -23,7 +23,7 @@ from medldr.data.files.rules import resolve
 from medldr.data.image_table import ImageTable
 from medldr.data.listing.kinds import ARCHIVE
 from medldr.data.spec import swapped, task_of
-from medldr.datasets._table.faults import NO_LABEL
+from medldr.datasets._table.faults import NO_IMAGE, NO_LABEL
 from medldr.datasets.table import Config, load
 from medldr.errors import InputError, did_you_mean
 
@@ -126,24 +126,27 @@ def make_study(options: Options, asker: Asker) -> Study:
 
 def _read(data: list[Finding]) -> ImageTable:
     """Every item that can be used; the others are in `ImageTable.bad_files`."""
-    lenient = {"on_bad_file": "skip", "on_missing_label": "skip", "cache": "off"}
+    lenient = {"on_bad_file": "skip", "on_missing_label": "skip", "on_missing": "drop"}
+    lenient["cache"] = "off"
     return load(Config(**settings(data)).model_copy(update={**lenient, "size": _PROVISIONAL}))
 
 
 def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Finding]:
-    """Rows without a label, and files that cannot be used: left out, if nobody objects."""
+    """Rows without a label or an image, and files that cannot be used: left out, if all agree."""
     keys = []
     unlabelled = sum(one.reason == NO_LABEL for one in table.bad_files)
-    unusable = len(table.bad_files) - unlabelled
-    for count, key, what in (
-        (unlabelled, "on_missing_label", "without a label"),
-        (unusable, "on_bad_file", "without a file, or with one that cannot be used"),
+    incomplete = sum(one.reason == NO_IMAGE for one in table.bad_files)
+    unusable = len(table.bad_files) - unlabelled - incomplete
+    for count, key, value, what in (
+        (unlabelled, "on_missing_label", "skip", "without a label"),
+        (incomplete, "on_missing", "drop", "without one of their images"),
+        (unusable, "on_bad_file", "skip", "without a file, or with one that cannot be used"),
     ):
         if count:
             total = len(table) + len(table.bad_files)
             text = f"{counted(count, 'scan', 'scans')} of {total:,} {what}"
             agreed = asker.confirm(f"{text}. Go on without?")
-            keys.append(Finding(key, "skip", f"Left out: {text}. {agreed}"))
+            keys.append(Finding(key, value, f"Left out: {text}. {agreed}"))
             notices.append(f"Left out: {text} (data.{key}).")
     return keys
 

@@ -1,4 +1,4 @@
-"""Which files or columns are the images of one item: by nnU-Net's names, or by a table's columns.
+"""Which files are the images of one item, by nnU-Net's names.
 
 Source:
     nnU-Net (Isensee et al. 2021) numbers the images of a case with four digits from 0 at the end of
@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
+from medldr.data.counting import counted, some
+from medldr.data.files.scan import Source
+from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import names_scan
-from medldr.data.listing.places import find_places
-from medldr.data.listing.tables import Sheet
+from medldr.data.listing.places import Places
+from medldr.errors import InputError
 
+_LISTED: Final = 8
 _NUMBERED: Final = re.compile(r"(?P<case>.*[^/\\])_(?P<number>\d{4})(?P<ending>(\.[A-Za-z]\w*)+)")
-_LOOKED_AT: Final = 20
 
 
 def cases_of(paths: Iterable[str]) -> dict[str, dict[int, str]]:
@@ -35,20 +38,37 @@ def cases_of(paths: Iterable[str]) -> dict[str, dict[int, str]]:
     return cases
 
 
-def image_columns(sheet: Sheet, root: Path) -> list[str]:
-    """Columns of a table that name files of images which exist, in their order.
-
-    More than one of them are several images of each item: ``data.path: [t2w, adc]``. Gaps are
-    allowed, for an image may be missing; a column of masks is one of them by this rule.
+def rows_of_cases(rows: Rows, names: Sequence[str]) -> Rows:
+    """Rows of files that are the images of items, as a row for each item.
 
     Args:
-        sheet: The table.
-        root: The folder to which paths are relative.
+        rows: A row for each file.
+        names: What the images are called, in the order of their numbers.
+
+    Raises:
+        InputError: If a file is not named so, or its number is that of no image.
     """
-    return [name for name in sheet.names if _names_images(sheet.column(name), root)]
-
-
-def _names_images(cells: Sequence[str], root: Path) -> bool:
-    texts = list(dict.fromkeys(cell for cell in cells if cell))[:_LOOKED_AT]
-    named = bool(texts) and all(map(names_scan, texts))
-    return named and 2 * len(find_places(texts, root).absent) <= len(texts)
+    cases = cases_of(rows.texts)
+    known = {path for case in cases.values() for n, path in case.items() if n < len(names)}
+    odd = [text for text in rows.texts if text not in known]
+    if odd:
+        told = ", ".join(f"_{number:04} is {name}" for number, name in enumerate(names))
+        raise InputError(
+            f"{rows.where}: {counted(len(odd), 'file is', 'files are')} not named as an image of "
+            f"an item by data.path ({told}, before the ending): {some(odd, _LISTED)}"
+        )
+    row_of = {text: row for row, text in enumerate(rows.texts)}
+    images = {
+        name: [case.get(number, "") for case in cases.values()] for number, name in enumerate(names)
+    }
+    taken = rows.take([row_of[case[min(case)]] for case in cases.values()])
+    sources: list[Source | None] = []
+    absent: dict[int, str] = {}
+    for row, paths in enumerate(zip(*images.values(), strict=True)):
+        found = [rows.places.sources[row_of[path]] if path else None for path in paths]
+        lost = [path for path, one in zip(paths, found, strict=True) if path and one is None]
+        if lost:
+            absent[row] = f"{lost[0]}: {rows.places.absent[row_of[lost[0]]]}"
+        sources.append(None if lost else Source.of_several(found))
+    places = Places(sources, taken.places.paths, absent, rows.places.unused)
+    return replace(taken, images=images, places=places)

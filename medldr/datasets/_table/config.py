@@ -39,7 +39,8 @@ class Config(ScanConfig):
     path: str | tuple[str, ...] = Field(
         "path",
         description="column with the file, or folder of slices, of each scan; a list of columns: "
-        "several images of each item, such as [t2w, adc]",
+        "several images of each item, such as [t2w, adc]; with `folders`, names of the images that "
+        "files number in nnU-Net's way (case_0000.nii.gz, case_0001.nii.gz)",
     )
     label: str | tuple[str, ...] = Field(
         "label", description="column of the class; a list of columns: several labels, each 0 or 1"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from medldr.data.files.scan import Source
+from medldr.data.listing.image_names import rows_of_cases
 from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import ARCHIVE, names_scan
 from medldr.data.listing.names import composed
@@ -41,7 +42,8 @@ def read_rows(config: Config) -> Rows:
         if root is None:
             raise InputError("data.root is not set: name the folder that data.folders describes")
         nested = config.group_pattern is not None
-        return read_tree(root.expanduser(), config.folders, nested=nested)
+        rows = read_tree(root.expanduser(), config.folders, nested=nested)
+        return rows_of_cases(rows, config.images) if config.images else rows
     if config.folders:
         raise InputError(
             f"data.file names the table {file}, and data.folders says that there is none. Remove "
