@@ -44,11 +44,6 @@ def export(
     console = Console(highlight=False)
     for name in made.files:
         console.print(str(made.folder / name), soft_wrap=True, markup=False)
-    console.print(
-        f"checked on {made.checked_on}: probabilities differ by at most "
-        f"{made.difference.probability:.1e}",
-        soft_wrap=True,
-        markup=False,
-    )
+    console.print(made.agreement.text, soft_wrap=True, markup=False)
     for limit in made.limits:
         console.print(f"note: {limit}", markup=False)

@@ -73,6 +73,13 @@ def predict(
             "each patient, as evaluation.aggregate made them of the run's own.",
         ),
     ] = None,
+    precision: Annotated[
+        str | None,
+        typer.Option(
+            "--precision",
+            help="float32, bfloat16 or float16; unset: the one that each run was trained in.",
+        ),
+    ] = None,
     device: Device = None,
     force: Force = False,
     show_ids: Annotated[
@@ -99,11 +106,12 @@ def predict(
         check_free(out_by_group, paths, force=force)
     runs, given = [run, *(ensemble or ())], [tuple(paths)] if item else paths
     if explain is None:
-        answers = answer(runs, given, tta=tta, device=device, path_column=path_column, group=group)
+        answers = answer(runs, given, tta=tta, device=device, path_column=path_column, group=group,
+                         precision=precision)  # fmt: skip
     else:
         made = draw(
             runs, given, explain, tta=tta, device=device, path_column=path_column, group=group,
-            force=force, show_ids=show_ids, keep=False,
+            precision=precision, force=force, show_ids=show_ids, keep=False,
         )  # fmt: skip
         answers = made.answers
     refuse_no_answer(answers)

@@ -1,6 +1,7 @@
 """Trained networks as files that run without medldr: ONNX, torch.export, MONAI bundle."""
 
+from medldr.exporting.agreement import Reference
 from medldr.exporting.card import Card, Kind
 from medldr.exporting.write import Exported, export
 
-__all__ = ["Card", "Exported", "Kind", "export"]
+__all__ = ["Card", "Exported", "Kind", "Reference", "export"]

@@ -1,9 +1,15 @@
-"""Whether an exported network answers as the network does; if not, it must not be kept."""
+"""Whether an exported network answers as the network does; if not, it must not be kept.
+
+What is exported computes in float32 and is held to the network in float32. `medldr predict` answers
+in the precision of training, where bfloat16 rounds: how far it is from that is measured and told.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple, dataclass, field
+from decimal import ROUND_CEILING, Context
+from typing import Any
 
 import numpy as np
 import torch
@@ -21,10 +27,17 @@ size and 1."""
 BATCHES = (1, 3)
 """Numbers of random images; two, so that a batch axis that was fixed shows."""
 
+ROUNDING = 2.0**-22
+"""What is added to a difference from `medldr predict`: batches of another size, or one image at a
+time, change the last digits of float32."""
+
 _AT_ONCE = 8
 
 Answers = tuple[Tensor, Tensor]
 """Logits and probabilities, ``(B, K)`` each."""
+
+Runner = Callable[[Tensor], Answers]
+"""Runs what was exported on stored images ``(B, C, *S)`` float32."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +59,80 @@ class Difference:
     def within(self) -> bool:
         """Whether all are allowed; a NaN is not."""
         return all(one <= TOLERANCE for one in (self.logit, self.probability, self.log_odds))
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What an export is compared with, besides the network itself on random images.
+
+    Attributes:
+        images: Real stored images ``(N, C, *S)`` of any type; None: random ones alone.
+        words: What those images are.
+        trained_in: The precision that the run was trained in.
+        predict: By precision, the probabilities ``(B, K)`` that `medldr predict` gives images.
+    """
+
+    images: Tensor | None = None
+    words: str = "random images"
+    trained_in: str = "float32"
+    predict: Mapping[str, Callable[[Tensor], Tensor]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far what was exported is from the network, and from `medldr predict`.
+
+    Attributes:
+        difference: The largest differences from the network in float32, on all images.
+        words: What the images were on which it was compared with `medldr predict`.
+        trained_in: The precision that the run was trained in.
+        predict: By precision, the largest difference of a probability from `medldr predict`.
+    """
+
+    difference: Difference
+    words: str
+    trained_in: str
+    predict: Mapping[str, float]
+
+    @property
+    def text(self) -> str:
+        """The differences from `medldr predict` in a sentence, rounded up; empty: none are known.
+
+        Example:
+            >>> apart = {"bfloat16": 0.00741, "float32": 5.4e-07}
+            >>> Agreement(Difference(0, 0), "8 scans", "bfloat16", apart).text
+            'on 8 scans, probabilities differ from those of medldr predict by at most 7.5e-03 in \
+bfloat16, the precision of training, and by at most 5.4e-07 in float32'
+        """
+        if not self.predict:
+            return ""
+        own = f"{self.trained_in}, the precision of training"
+        each = [
+            f"by at most {rounded_up(most)} in {own if name == self.trained_in else name}"
+            for name, most in self.predict.items()
+        ]
+        if self.trained_in not in self.predict:
+            each.append(f"by an unknown amount in {own}, which needs another device")
+        said = ", and ".join(each)
+        return f"on {self.words}, probabilities differ from those of medldr predict {said}"
+
+    def written(self) -> dict[str, Any]:
+        """The same as metadata: the largest difference of a probability by precision."""
+        return {
+            "images": self.words,
+            "trained_in": self.trained_in,
+            "largest_difference_from_medldr_predict": dict(self.predict),
+        }
+
+
+def rounded_up(value: float) -> str:
+    """Two digits that are never less than a value.
+
+    Example:
+        >>> rounded_up(0.00741), rounded_up(0.0)
+        ('7.5e-03', '0.0e+00')
+    """
+    return f"{float(Context(prec=2, rounding=ROUND_CEILING).create_decimal(value)):.1e}"
 
 
 def difference(ours: Answers, theirs: Answers, *, multi_label: bool = False) -> Difference:
@@ -98,19 +185,16 @@ def images(stored: Stored, real: Tensor | None) -> Iterator[tuple[str, Tensor]]:
 
 
 def check(
-    run: Callable[[Tensor], Answers],
-    module: Exportable,
-    stored: Stored,
-    real: Tensor | None,
-    what: str,
-) -> Difference:
-    """Compare what was exported with the network.
+    run: Runner, module: Exportable, stored: Stored, reference: Reference, what: str
+) -> Agreement:
+    """Compare what was exported with the network, and with `medldr predict`.
 
     Args:
-        run: Runs what was exported on stored images ``(B, C, *S)`` float32.
+        run: Runs what was exported.
         module: The network.
         stored: What a stored image is.
-        real: Stored images to compare on besides random ones.
+        reference: What else it is compared with; `medldr predict` on the real images, where there
+            are any.
         what: What was exported, for the message.
 
     Returns:
@@ -120,10 +204,12 @@ def check(
         InputError: If a difference is larger than `TOLERANCE`.
     """
     worst = Difference(0.0, 0.0)
-    for word, image in images(stored, real):
+    apart = dict.fromkeys(reference.predict, 0.0)
+    for word, image in images(stored, reference.images):
         with torch.no_grad():
             ours = module(image)
-        here = difference(ours, run(image), multi_label=module.multi_label)
+        theirs = run(image)
+        here = difference(ours, theirs, multi_label=module.multi_label)
         if not here.within:
             raise InputError(
                 f"{what} does not answer as the network does: on {word} a logit differs by "
@@ -132,4 +218,9 @@ def check(
                 f"{TOLERANCE:g}. Export in another format"
             )
         worst = Difference(*map(max, astuple(worst), astuple(here)))
-    return worst
+        if word == "real images" or reference.images is None:
+            for name, predict in reference.predict.items():
+                most = float((predict(image) - theirs[1]).abs().max())
+                apart[name] = float(np.maximum(apart[name], most))  # a NaN stays
+    apart = {name: most + ROUNDING for name, most in apart.items()}
+    return Agreement(worst, reference.words, reference.trained_in, apart)

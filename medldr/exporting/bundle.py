@@ -13,13 +13,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from torch import Tensor
-
-from medldr.exporting.agreement import Difference
+from medldr.exporting.agreement import Agreement
 from medldr.exporting.bundle_reading import Steps
 from medldr.exporting.card import Card
-from medldr.exporting.exportable import Exportable
-from medldr.exporting.torch_program import write_torch
 from medldr.folders.files import write_json, write_text
 from medldr.folders.preprocessing_record import Preprocessing
 
@@ -34,40 +30,33 @@ TO_FILL: Final = "to be filled in by whoever passes this bundle on"
 
 
 def write_bundle(
-    module: Exportable,
     record: Preprocessing,
     steps: Steps,
     folder: Path,
-    real: Tensor | None,
     *,
     card: Card,
     limits: tuple[str, ...],
+    agreement: Agreement,
     text: str,
-) -> Difference:
-    """Write `configs/`, `models/` and `docs/` of a bundle.
+) -> None:
+    """Write `configs/` and `docs/` of a bundle, beside its `PROGRAM`.
 
     Args:
-        module: What is exported.
         record: What the network must be told.
         steps: How a file becomes a stored image.
         folder: The bundle's; other files of it are kept.
-        real: Stored images to check the program on, besides random ones.
         card: What the model card says.
         limits: What a user must know, those of `steps` among them.
+        agreement: How far the program is from `medldr predict`.
         text: The model card.
 
-    Returns:
-        The largest differences between the program and the network.
-
     Raises:
-        InputError: If torch cannot follow the network, or the program answers otherwise.
         StorageError: If a file cannot be written.
     """
-    difference = write_torch(module, record.stored, folder / PROGRAM, real)
-    write_json(folder / "configs" / "metadata.json", metadata(record, steps, card, limits))
+    said = {**metadata(record, steps, card, limits), "agreement": agreement.written()}
+    write_json(folder / "configs" / "metadata.json", said)
     write_json(folder / "configs" / "inference.json", inference(record, steps))
     write_text(folder / "docs" / "README.md", text)
-    return difference
 
 
 def inference(record: Preprocessing, steps: Steps) -> dict[str, Any]:

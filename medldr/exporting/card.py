@@ -101,7 +101,9 @@ def limits_of(record: Preprocessing, more: Iterable[str] = ()) -> tuple[str, ...
     return (*limits, *more)
 
 
-def card_text(card: Card, record: Preprocessing, kind: Kind, limits: Iterable[str]) -> str:
+def card_text(
+    card: Card, record: Preprocessing, kind: Kind, limits: Iterable[str], agreement: str = ""
+) -> str:
     """The card as `README.md`.
 
     Args:
@@ -109,6 +111,7 @@ def card_text(card: Card, record: Preprocessing, kind: Kind, limits: Iterable[st
         record: What the network must be told.
         kind: Format of the export.
         limits: As `limits_of` gives them.
+        agreement: How far its answers are from those of `medldr predict`; empty: not known.
     """
     size = record.stored.spatial_size
     image = f"float32 (B, {record.stored.channels}, {', '.join(map(str, size))})"
@@ -123,6 +126,7 @@ def card_text(card: Card, record: Preprocessing, kind: Kind, limits: Iterable[st
         "Calibration": [_calibration(record)],
         "Threshold": [_threshold(record)],
         "Results": [card.results.strip() or "Not given."],
+        "Agreement": [f"{agreement[:1].upper()}{agreement[1:]}." if agreement else "Not measured."],
         "Limits": [_list([*limits, *card.notes])],
         "How to use": [f"```{language}\n{_USE[kind].format(image=image)}\n```", _outputs(record)],
         "Identity": [

@@ -1,4 +1,4 @@
-"""A network as one ONNX file, checked with ONNX Runtime.
+"""A network as one ONNX file, and ONNX Runtime that runs it.
 
 The file holds `preprocessing.json` once more, as its metadata ``preprocessing``, so that the
 network never stands without what it must be told.
@@ -17,7 +17,7 @@ from torch import Tensor
 
 from medldr import offline
 from medldr.errors import InputError, MissingExtraError
-from medldr.exporting.agreement import Answers, Difference, check
+from medldr.exporting.agreement import Answers, Runner
 from medldr.exporting.exportable import INPUT, OUTPUTS, Exportable
 from medldr.exporting.torch_program import trace
 from medldr.folders.files import storage_errors
@@ -43,23 +43,20 @@ def require_onnx() -> None:
             raise MissingExtraError(package, "onnx", "an export to ONNX")
 
 
-def write_onnx(
-    module: Exportable, record: Preprocessing, path: Path, real: Tensor | None
-) -> Difference:
+def write_onnx(module: Exportable, record: Preprocessing, path: Path) -> Runner:
     """Write the network with its weights: input ``image``, outputs ``logits``, ``probabilities``.
 
     Args:
         module: What is exported.
         record: What the network must be told.
         path: `model.onnx`. Above 2 GB the weights are beside it, in `model.onnx.data`.
-        real: Stored images to check it on, besides random ones.
 
     Returns:
-        The largest differences found.
+        What runs the file.
 
     Raises:
-        InputError: If a package is missing, ONNX lacks an operator (names the layer and a remedy),
-            or the file answers otherwise.
+        InputError: If a package is missing, or ONNX lacks an operator (names the layer and a
+            remedy).
         StorageError: If it cannot be written.
     """
     require_onnx()
@@ -68,7 +65,7 @@ def write_onnx(
     large = sum(t.nbytes for t in module.state_dict().values()) > LARGEST
     with storage_errors(path):
         program.save(path, external_data=large)
-    return check(_runner(path), module, record.stored, real, path.name)
+    return _runner(path)
 
 
 def _converted(module: Exportable, record: Preprocessing) -> Any:
@@ -111,7 +108,7 @@ def _layer(node: Any) -> str:
     return str(stack[-1][0]).removeprefix("model.") if stack else ""
 
 
-def _runner(path: Path) -> Any:
+def _runner(path: Path) -> Runner:
     onnxruntime = offline.load("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3

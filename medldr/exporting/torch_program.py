@@ -1,15 +1,14 @@
-"""A network as a program of torch alone (`model.pt2`), checked after it is read back."""
+"""A network as a program of torch alone (`model.pt2`)."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from medldr.errors import InputError
-from medldr.exporting.agreement import Answers, Difference, check
+from medldr.exporting.agreement import Answers, Runner
 from medldr.exporting.exportable import INPUT, Exportable, FreeBatch
 from medldr.folders.files import storage_errors
 from medldr.folders.preprocessing_record import Stored
@@ -40,20 +39,19 @@ def trace(module: Exportable, stored: Stored) -> torch.export.ExportedProgram:
     return program
 
 
-def write_torch(module: Exportable, stored: Stored, path: Path, real: Tensor | None) -> Difference:
+def write_torch(module: Exportable, stored: Stored, path: Path) -> Runner:
     """Write the program for `torch.export.load`.
 
     Args:
         module: What is exported.
         stored: What a stored image is.
         path: `model.pt2`.
-        real: Stored images to check it on, besides random ones.
 
     Returns:
-        The largest differences found.
+        The program, read back from the file.
 
     Raises:
-        InputError: If torch cannot follow the network, or the file answers otherwise.
+        InputError: If torch cannot follow the network.
         StorageError: If it cannot be written.
     """
     program = trace(module, stored)
@@ -62,13 +60,10 @@ def write_torch(module: Exportable, stored: Stored, path: Path, real: Tensor | N
         torch.export.save(program, path)
     # As a bundle runs it: a module with eval mode, which the program's own lacks.
     loaded = torch.export.unflatten(torch.export.load(path))
-    return check(_runner(loaded), module, stored, real, path.name)
 
-
-def _runner(module: Any) -> Any:
     def run(image: Tensor) -> Answers:
         with torch.no_grad():
-            logits, probabilities = module(image)
+            logits, probabilities = loaded(image)
         return logits, probabilities
 
     return run

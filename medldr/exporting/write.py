@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from torch import Tensor
-
-from medldr.exporting.agreement import Difference
-from medldr.exporting.bundle import write_bundle
+from medldr.exporting.agreement import Agreement, Reference, check
+from medldr.exporting.bundle import PROGRAM, write_bundle
 from medldr.exporting.bundle_reading import reading_steps
 from medldr.exporting.card import Card, Kind, card_text, limits_of
 from medldr.exporting.exportable import make_exportable
@@ -20,6 +19,7 @@ from medldr.models.base import FeatureModel
 
 PREPROCESSING = "preprocessing.json"
 CARD = "README.md"
+FILES: Mapping[Kind, str] = {"onnx": "model.onnx", "torch": "model.pt2", "bundle": PROGRAM}
 
 
 @dataclass(frozen=True)
@@ -29,16 +29,14 @@ class Exported:
     Attributes:
         folder: The folder.
         files: All its files, relative to it, sorted.
-        difference: Largest differences between what was written and the network.
         limits: What whoever uses it must keep in mind, as its card says.
-        checked_on: The images that `difference` is of, in words.
+        agreement: How far it is from the network and from `medldr predict`.
     """
 
     folder: Path
     files: tuple[str, ...]
-    difference: Difference
     limits: tuple[str, ...]
-    checked_on: str = "random images"
+    agreement: Agreement
 
 
 def export(
@@ -48,7 +46,7 @@ def export(
     kind: Kind,
     *,
     card: Card,
-    real: Tensor | None = None,
+    reference: Reference | None = None,
     force: bool = False,
 ) -> Exported:
     """Write a network with its preprocessing and its card, checked against the network itself.
@@ -62,7 +60,7 @@ def export(
         to: The folder to make. It appears under this name once everything is in it.
         kind: The format.
         card: What the model card says.
-        real: Some stored images ``(N, C, *S)`` to check the answers on, besides random ones.
+        reference: What the answers are compared with, besides the network's on random images.
         force: Replace an earlier export in `to`.
 
     Raises:
@@ -77,20 +75,22 @@ def export(
     steps = reading_steps(record) if kind == "bundle" else None
     limits = limits_of(record, () if steps is None else steps.limits)
     module = make_exportable(model, record)
-    text = card_text(card, record, kind, limits)
     with whole_folder(to) as folder:
+        path = folder / FILES[kind]
         if kind == "onnx":
-            difference = write_onnx(module, record, folder / "model.onnx", real)
-        elif steps is None:
-            difference = write_torch(module, record.stored, folder / "model.pt2", real)
+            run = write_onnx(module, record, path)
         else:
-            difference = write_bundle(
-                module, record, steps, folder, real, card=card, limits=limits, text=text
+            run = write_torch(module, record.stored, path)
+        agreement = check(run, module, record.stored, reference or Reference(), path.name)
+        text = card_text(card, record, kind, limits, agreement.text)
+        if steps is not None:
+            write_bundle(
+                record, steps, folder, card=card, limits=limits, agreement=agreement, text=text
             )
         write_preprocessing(folder / PREPROCESSING, record)
         write_text(folder / CARD, text)
         files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
-    return Exported(to, tuple(files), difference, limits)
+    return Exported(to, tuple(files), limits, agreement)
 
 
 def _is_export(folder: Path) -> bool:

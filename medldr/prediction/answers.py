@@ -57,6 +57,7 @@ class Answers:
         groups: ``(N,)`` group (patient, slide) of each item; empty texts where none is known.
         images: ``(N,)`` images behind each, where groups were answered in place of items.
         by_group: The answers to groups, where they were asked for.
+        precision: What they were computed in; of runs in several, joined by ``+``.
     """
 
     task: Task
@@ -74,6 +75,7 @@ class Answers:
     groups: tuple[str, ...] = ()
     images: tuple[int, ...] = ()
     by_group: Answers | None = None
+    precision: str = ""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -102,8 +104,8 @@ class Answers:
         """The columns of their table.
 
         ``path``, ``predicted`` (the decision), one ``prob_<class>`` per class, one ``sd_<class>``
-        with several runs, ``warnings``; where groups were answered, ``group`` and ``images`` in
-        place of ``path``.
+        with several runs, ``warnings``, ``precision``; where groups were answered, ``group`` and
+        ``images`` in place of ``path``.
         """
         numbers = {"prob": self.prob} | ({} if self.spread is None else {"sd": self.spread})
         return {
@@ -119,6 +121,7 @@ class Answers:
                 for k, name in enumerate(self.class_names)
             },
             "warnings": ["; ".join(said) for said in self.warnings],
+            "precision": [self.precision] * len(self),
         }
 
     @property

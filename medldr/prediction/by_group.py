@@ -88,7 +88,7 @@ def by_group(answers: Answers, items: Sequence[Item], how: GroupScoring) -> Answ
         thresholds={n: of.threshold or 0.0 for n, of in how.operating_points.items()},
         warnings=tuple(_warnings(read[of], given[of], odd[of]) for of in ids),
         unreadable=(),
-        notes=tuple(notes),
+        notes=(*notes, f"computed in {answers.precision}"),
         groups=(),
         images=tuple(read[of] for of in ids),
     )

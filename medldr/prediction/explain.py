@@ -61,6 +61,7 @@ def explain(
     path_column: str | None = None,
     group: str | None = None,
     spacing: Sequence[float] | None = None,
+    precision: str | None = None,
     force: bool = False,
     show_ids: bool = False,
     keep: bool = True,
@@ -79,6 +80,7 @@ def explain(
         path_column: Column of a table that names files.
         group: Column of a table with the patient of each item.
         spacing: Of arrays, mm between pixels along each axis.
+        precision: The one to answer in; unset: that of training. Heat maps are made in float32.
         force: Replace the heat maps of an earlier call in `out`.
         show_ids: Name the files on the page.
         keep: Keep the heat maps in memory, too, as `Explained.heat`.
@@ -87,7 +89,7 @@ def explain(
         InputError: As `medldr.predict`, or if no item can be used, a network has no feature maps,
             or `out` holds something.
     """
-    loaded = load_runs(runs, device)
+    loaded = load_runs(runs, device, precision)
     explainer = Explainer(loaded, Path(out), force=force, keep=keep)
     answers = answer(loaded, inputs, tta, path_column, group, spacing, explainer)
     refuse_no_answer(answers)

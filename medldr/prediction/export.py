@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, get_args
 
@@ -15,7 +14,7 @@ from medldr.config.method import method_title, model_title
 from medldr.data import build_data
 from medldr.data.files.scan import ScanError
 from medldr.errors import InputError, did_you_mean
-from medldr.exporting import Card, Exported, Kind
+from medldr.exporting import Card, Exported, Kind, Reference
 from medldr.exporting import export as write
 from medldr.folders.files import RunFolder, checksum
 from medldr.prediction.items import find_items
@@ -26,8 +25,8 @@ from medldr.reporting.sections.run.tables import split_table
 from medldr.reporting.writers.markdown import markdown_table
 from medldr.run import load_model
 
-CHECKED: Final = 8
-"""Real images that an export is checked on."""
+CHECKED: Final = 32
+"""Images of the run's own that an export is checked on."""
 
 
 def export(
@@ -62,26 +61,36 @@ def export(
             f"--format: {format!r} is unknown.{did_you_mean(format, kinds)} "
             f"Known: {', '.join(kinds)}"
         )
-    (trained,) = load_runs(run, "cpu")
+    (trained,) = load_runs(run, precision="float32")
     place = Path(run).resolve()
-    real, origin = _real(trained, check)
-    made = write(
+    return write(
         load_model(run),  # as it was saved: kernels laid out for speed are saved with a warning
         trained.record,
         out or place.with_name(f"{place.name}-{format}"),
         format,
         card=_card(trained),
-        real=real,
+        reference=_reference(trained, check),
         force=force,
     )
-    return replace(made, checked_on=f"random images and {origin}")
+
+
+def _reference(trained: Trained, paths: Sequence[str | Path]) -> Reference:
+    """What `medldr predict` answers, in the precision of training and in float32."""
+    real, words = _real(trained, paths)
+    device, own = trained.fabric.device.type, trained.trained_in
+    runs = {"float32": trained}
+    if own != "float32" and (own != "float16" or device == "cuda"):
+        runs = {own: load_runs(trained.folder)[0], **runs}
+    predict = {name: one.probabilities for name, one in runs.items()}
+    where = "" if device == "cpu" else f" (medldr predict on {device})"
+    return Reference(real, words + where, own, predict)
 
 
 def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None, str]:
     """Stored images to check with, and what they are."""
     if paths:
         scans = []
-        for item in find_items(paths, len(trained.shape) - 1)[:CHECKED]:
+        for item in find_items(paths, len(trained.shape) - 1):
             if item.source is None:
                 raise InputError(f"--check: {item.name}: {item.reason}")
             try:
@@ -92,7 +101,7 @@ def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None,
     try:
         data = build_data(trained.config)
     except InputError:
-        return None, "no real ones, because the run's data is not where it was (see --check)"
+        return None, "random images (the run's data is not where it was; see --check)"
     split = next(
         name for name in ("test", "id_test", "val", "train") if len(data.rows.get(name, ()))
     )

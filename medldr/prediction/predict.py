@@ -10,17 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from medldr.config.automatic import PrecisionName, has_fast_bfloat16
 from medldr.data.files.array import scan_of_array
 from medldr.data.files.scan import ScanError, Source
 from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.predictions.log_odds import log_odds_of_mean
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
@@ -43,22 +44,34 @@ class _Read(NamedTuple):
     reason: str
 
 
-def load_runs(runs: str | Path | Sequence[str | Path], device: str | None = None) -> list[Trained]:
+def load_runs(
+    runs: str | Path | Sequence[str | Path],
+    device: str | None = None,
+    precision: str | None = None,
+) -> list[Trained]:
     """Runs that can answer together.
 
     Args:
         runs: A run folder, or several of them.
         device: Device to use; None: each run's own.
+        precision: ``float32``, ``bfloat16`` or ``float16``; None: the one that each was trained in.
 
     Raises:
-        InputError: If one is not a finished run, or their classes or kinds of images differ.
+        InputError: If one is not a finished run, their classes or kinds of images differ, or the
+            precision is unknown or the device cannot compute in it.
     """
     folders = [runs] if isinstance(runs, str | Path) else list(runs)
     if not folders:
         raise InputError("no run is named: give the folder that `medldr train` printed")
     if len({Path(folder).resolve() for folder in folders}) < len(folders):
         raise InputError("a run is named twice: an ensemble needs different runs")
-    loaded = [Trained(folder, device) for folder in folders]
+    known = get_args(PrecisionName)
+    if precision is not None and precision not in known:
+        raise InputError(
+            f"--precision: {precision!r} is unknown.{did_you_mean(precision, known)} Known: "
+            f"{', '.join(known)}"
+        )
+    loaded = [Trained(folder, device, precision) for folder in folders]
     first = loaded[0]
     for other in loaded[1:]:
         if _answers_of(first) != _answers_of(other):
@@ -142,6 +155,7 @@ def predict_items(
         unreadable=tuple(bad),
         notes=_notes(runs, tta, views=len(views)),
         groups=tuple(groups),
+        precision="+".join(dict.fromkeys(run.precision for run in runs)),
     )
 
 
@@ -154,6 +168,7 @@ def predict(
     path_column: str | None = None,
     group: str | None = None,
     spacing: Sequence[float] | None = None,
+    precision: str | None = None,
 ) -> Answers:
     """Probabilities of new items.
 
@@ -170,16 +185,18 @@ def predict(
         group: Column of a table with the patient of each item: `Answers.by_group` then has an
             answer to each patient, as ``evaluation.aggregate`` made them of the run's own.
         spacing: Of arrays, mm between pixels along each axis, for runs that resample to a spacing.
+        precision: ``float32``, ``bfloat16`` or ``float16``; unset: the one that each run was
+            trained in.
 
     Returns:
         The answers; as an array they are their probabilities ``(N, K)``. An item that cannot be
         used is in `Answers.unreadable`, and the others are answered.
 
     Raises:
-        InputError: If a folder is no finished run, nothing is named, or the runs did not score
-            groups, or in different ways.
+        InputError: If a folder is no finished run, nothing is named, the precision is not
+            available, or the runs did not score groups, or in different ways.
     """
-    return answer(load_runs(runs, device), inputs, tta, path_column, group, spacing)
+    return answer(load_runs(runs, device, precision), inputs, tta, path_column, group, spacing)
 
 
 def answer(
@@ -303,4 +320,20 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
         notes.append(f"probabilities are the mean of {views} views of each image")
     if any(run.record.latents is None for run in runs):
         notes.append("unlikeness to training images was not measured (no validation images)")
+    notes += dict.fromkeys(map(_computed, runs))
     return tuple(notes)
+
+
+def _computed(run: Trained) -> str:
+    """In which precision answers were computed, and what that costs."""
+    said = f"computed in {run.precision}"
+    if run.precision != run.trained_in:
+        return f"{said}; the precision of training is {run.trained_in}"
+    said += ", the precision of training"
+    device = run.fabric.device.type
+    if run.precision == "bfloat16" and not has_fast_bfloat16(device):
+        said += (
+            f"; this {device} computes it in float32 and rounds, which is slower: --precision "
+            "float32 is faster, and differs by rounding alone"
+        )
+    return said

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
@@ -21,6 +22,7 @@ from medldr.prediction.unusual import unusual_features, unusual_file, unusual_va
 from medldr.prediction.views import View
 from medldr.run import trained_network
 from medldr.training import make_single_fabric
+from medldr.training.machine.fabric import precision_name
 from medldr.transforms import recorded_pipeline
 
 
@@ -30,6 +32,7 @@ class Trained:
     Args:
         folder: The run folder.
         device: Device to use; None: the run's own `machine.device`.
+        precision: Precision to compute in; None: the one that it was trained in.
 
     Attributes:
         config: The run's configuration.
@@ -38,18 +41,26 @@ class Trained:
         pipeline: From stored images to the network's input.
         reader: From items to stored images.
         batch_size: Images that are predicted at once.
+        precision: What it computes in.
+        trained_in: The precision that it was trained in.
 
     Raises:
-        InputError: If it is not a finished run, or its files are damaged or of another version.
+        InputError: If it is not a finished run, its files are damaged or of another version, or
+            the device cannot compute in the precision.
     """
 
-    def __init__(self, folder: Path | str, device: str | None = None) -> None:
+    def __init__(
+        self, folder: Path | str, device: str | None = None, precision: str | None = None
+    ) -> None:
         files = RunFolder(folder)
         self.folder = files.path
         self.config, run, model = trained_network(folder)
         self.record = read_preprocessing(files.preprocessing)
         self._centre = _centre(files, self.record)
-        self.fabric = make_single_fabric(self.config, precision=run.precision, device=device)
+        chosen = precision or run.precision
+        self.fabric = make_single_fabric(self.config, precision=chosen, device=device)
+        self.precision = precision_name(self.fabric)
+        self.trained_in = run.precision or self.precision
         self.model: FeatureModel = model.to(self.fabric.device).to_fast_memory().eval()
         stored = self.record.stored
         self.dtype = np.dtype(stored.dtype)
@@ -98,6 +109,11 @@ class Trained:
                 texts |= unusual_features(float(far[row]), record.latents.threshold)
             unusual.append(texts)
         return prob, odds, unusual
+
+    def probabilities(self, stored: Tensor) -> Tensor:
+        """``(B, K)`` probabilities of stored images ``(B, C, *S)``, whatever their type."""
+        items = [NewItem(image, None) for image in stored.numpy().astype(self.dtype)]
+        return torch.from_numpy(self.answer(items, [lambda seen: seen])[0])
 
 
 def _centre(files: RunFolder, record: Preprocessing) -> Centre | None:

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.exporting.agreement import check, difference
+from medldr.exporting.agreement import Reference, check, difference
 from medldr.exporting.exportable import make_exportable
 
 
@@ -43,7 +43,8 @@ def test_every_batch_is_compared_and_the_worst_reported(tiny, record_of, stored_
         return logits + 5e-5 * (len(image) == 3), probabilities
 
     with torch.no_grad():
-        found = check(run, module, record.stored, stored_images(record, 11), "model.onnx")
+        reference = Reference(stored_images(record, 11))
+        found = check(run, module, record.stored, reference, "model.onnx").difference
     assert seen == [(n, 1, 6, 4) for n in (1, 3, 8, 3)]
     assert found.logit == pytest.approx(5e-5, abs=1e-6)
     assert found.probability == 0
@@ -62,11 +63,11 @@ def test_a_difference_on_real_images_alone_is_found(tiny, record_of, stored_imag
         torch.no_grad(),
         pytest.raises(InputError, match=r"on real images .* probability by 0\.01"),
     ):
-        check(run, module, record.stored, real, "model.onnx")
+        check(run, module, record.stored, Reference(real), "model.onnx")
 
 
 def test_real_images_of_another_shape_are_refused(tiny, record_of):
     record = record_of(1, (6, 4))
     module = make_exportable(tiny(), record)
     with torch.no_grad(), pytest.raises(InputError, match=r"\(1, 4, 6\).* \(1, 6, 4\)"):
-        check(module, module, record.stored, torch.zeros(2, 1, 4, 6), "model.onnx")
+        check(module, module, record.stored, Reference(torch.zeros(2, 1, 4, 6)), "")

@@ -70,7 +70,7 @@ def test_it_says_all_it_was_told(record):
     titles = [line[3:] for line in text.splitlines() if line.startswith("## ")]
     assert titles == [
         *("Intended use", "Training data", "Preprocessing", "Calibration", "Threshold"),
-        *("Results", "Limits", "How to use", "Identity"),
+        *("Results", "Agreement", "Limits", "How to use", "Identity"),
     ]
     for said in (
         "A network for 3D images (none, fracture): ResNet-18, 3D (ACS), trained with LatentDR.",

@@ -6,7 +6,9 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.exporting import Card, export, write
+from medldr.exporting import Card, Reference, export, write
+from medldr.exporting.agreement import ROUNDING
+from medldr.exporting.exportable import make_exportable
 from medldr.folders.files import checksum
 from medldr.folders.preprocessing_record import read_preprocessing
 
@@ -15,11 +17,12 @@ CARD = Card(label="a run", weights_sha256="0" * 64)
 
 @pytest.fixture
 def fast(monkeypatch):
-    """A network's file is a text."""
+    """A network's file is a text, and the network itself answers for it."""
 
-    def write_torch(module, stored, path, real):
+    def write_torch(module, stored, path):
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("a program")
-        return write.Difference(0.0, 0.0)
+        return torch.no_grad()(module)
 
     monkeypatch.setattr(write, "write_torch", write_torch)
 
@@ -34,7 +37,7 @@ def test_a_program_lies_beside_its_preprocessing_and_its_card(tmp_path, tiny, re
     done = export(model, record, tmp_path / "new" / "out", "torch", card=CARD)
     assert done.files == ("README.md", "model.pt2", "preprocessing.json")
     assert set(done.files) == set(content(done.folder))
-    assert done.difference.within
+    assert done.agreement.difference.within
     written = read_preprocessing(done.folder / "preprocessing.json")
     assert written.model_dump(mode="json") == record.model_dump(mode="json")
     assert all(limit in (done.folder / "README.md").read_text() for limit in done.limits)
@@ -77,36 +80,60 @@ def test_other_folders_and_files_are_left_alone(tmp_path, tiny, record_of, fast,
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
-def test_what_fails_half_way_leaves_nothing(tmp_path, tiny, record_of, monkeypatch, error):
+def test_what_fails_half_way_leaves_nothing(tmp_path, tiny, record_of, fast, monkeypatch, error):
     def fails(path, record):
         assert (path.parent / "model.pt2").exists()
         raise error
 
-    def program(module, stored, path, real):
-        path.touch()
-
-    monkeypatch.setattr(write, "write_torch", program)
     monkeypatch.setattr(write, "write_preprocessing", fails)
     with pytest.raises(error):
         export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_bundle_holds_its_card_twice_and_its_limits(tmp_path, tiny, record_of, monkeypatch):
-    from medldr.exporting import bundle
+def test_what_answers_otherwise_is_not_kept(tmp_path, tiny, record_of, monkeypatch):
+    def write_torch(module, stored, path):
+        path.touch()
+        return lambda image: tuple(value.detach() + 0.001 for value in module(image))
 
-    monkeypatch.setattr(bundle, "write_torch", lambda module, stored, path, real: None)
-    done = export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "bundle", card=CARD)
+    monkeypatch.setattr(write, "write_torch", write_torch)
+    with pytest.raises(InputError, match=r"model\.pt2 does not answer as the network does"):
+        export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_bundle_holds_its_card_twice_and_its_limits(tmp_path, tiny, record_of, fast):
+    """And how far it is from prediction in either precision, on the real images alone."""
+    model, real = tiny(), torch.full((2, 1, 6, 4), 80.0)
+    record = record_of(1, (6, 4))
+    exact = make_exportable(model, record)
+
+    def off_by(much):
+        return lambda image: (
+            exact(image)[1].detach()
+            + much * torch.equal(image, real)
+            + 9 * (not torch.equal(image, real))
+        )
+
+    predict = {"bfloat16": off_by(0.0074), "float32": off_by(0.0)}
+    reference = Reference(real, "2 scans", "bfloat16", predict)
+    out = tmp_path / "out"
+    done = export(model, record, out, "bundle", card=CARD, reference=reference)
+    assert done.agreement.predict["float32"] == ROUNDING
+    assert done.agreement.predict["bfloat16"] == pytest.approx(0.0074, rel=1e-3)
     assert done.files == (
         "README.md",
         "configs/inference.json",
         "configs/metadata.json",
         "docs/README.md",
+        "models/model.pt2",
         "preprocessing.json",
     )
     card = (done.folder / "README.md").read_text()
     assert (done.folder / "docs" / "README.md").read_text() == card
     said = json.loads((done.folder / "configs" / "metadata.json").read_text())
     assert tuple(said["limits"]) == done.limits
+    assert done.agreement.predict in said["agreement"].values()
+    assert done.agreement.text[1:] in card
     assert any("Transparent pixels" in limit for limit in done.limits)
     assert all(limit in card for limit in done.limits)

@@ -1,48 +1,77 @@
 """`medldr export`: from a run folder to files, each with its card; what cannot be done is said."""
 
 import json
+import re
 
 import numpy as np
+import onnxruntime
 import pytest
+import torch
+from PIL import Image
 
 import medldr as package
+from medldr.exporting.write import FILES
+
+
+@pytest.fixture(scope="module")
+def half(lab, tmp_path_factory):
+    """The run on pictures, trained in bfloat16; a map of one position overflows there."""
+    how = {"training.precision": "bfloat16", "model.stem": "small"}
+    return package.train(lab.picture / "config.yaml", how, tmp_path_factory.mktemp("half")).folder
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["onnx", "torch", "bundle"])
-def test_a_trained_run_becomes_files_that_answer_as_it_does(lab, medldr, tmp_path, kind):
-    out = tmp_path / "out"
-    ended = medldr("export", lab.picture, "--format", kind, "--out", out)
+@pytest.mark.parametrize("precision", ["bfloat16", "float32"])
+def test_a_trained_run_becomes_files_whose_answers_differ_by_what_is_printed(
+    lab, half, medldr, tmp_path, kind, precision
+):
+    run = half if precision == "bfloat16" else lab.picture
+    out, words, checked = tmp_path / "out", "of the split test", []
+    ids = json.loads((run / "splits.json").read_text())["splits"]["test"]
+    names = [lab.picture_files / name for name in ids]
+    if precision == "bfloat16":
+        names = sorted(lab.picture_files.glob("*.png"))[:20]
+        words, checked = "20 of --check", [word for name in names for word in ("--check", name)]
+    ended = medldr("export", run, "--format", kind, "--out", out, *checked)
     assert ended.code == 0, ended.err
-    assert "checked on random images and 8 of the split" in ended.out
     assert not ended.err
+    said = " ".join(ended.out.split())
+    assert f"{words}, probabilities differ from those of medldr predict" in said
+    assert f"in {precision}, the precision of training" in said
+    found = re.findall(r"by at most (\S+) in (bfloat16|float32)", said)
+    printed = {name: float(most) for most, name in found}
+    assert printed.keys() == {precision, "float32"}
+    theirs = _answers(out / FILES[kind], names)
+    for name, most in printed.items():
+        apart = abs(package.predict(run, names, precision=name).prob - theirs).max()
+        assert apart <= most < (0.05 if name == "bfloat16" else 2e-6)
+    assert printed.get("bfloat16", 1) > 1e-5
     kept = json.loads((out / "preprocessing.json").read_text())
-    assert kept == json.loads((lab.picture / "preprocessing.json").read_text())
+    assert kept == json.loads((run / "preprocessing.json").read_text())
     card = (out / "README.md").read_text("utf-8")
-    for said in ("ResNet-18", "ERM", "## Results", "Accuracy (%)", "## Limits"):
-        assert said in card
+    for expected in ("ResNet-18", "ERM", "## Results", "Accuracy (%)", "## Limits", found[0][0]):
+        assert expected in card
+    if kind == "bundle":
+        agreement = json.loads((out / "configs" / "metadata.json").read_text())["agreement"]
+        assert agreement["largest_difference_from_medldr_predict"].keys() == printed.keys()
     for path in out.rglob("*"):
         if path.is_file():
-            for name in ("bob_", str(lab.picture_files)):
-                assert name.encode() not in path.read_bytes(), path
-    ended = medldr("export", lab.picture, "--format", kind, "--out", out)
+            for private in ("bob_", str(lab.picture_files)):
+                assert private.encode() not in path.read_bytes(), path
+    ended = medldr("export", run, "--format", kind, "--out", out)
     assert ended.code == 2
     assert "--force" in ended.err
-    if kind == "onnx":
-        _agrees(lab, out)
 
 
-def _agrees(lab, out):
-    import onnxruntime
-    from PIL import Image
-
-    names = sorted(lab.picture_files.glob("*.png"))[:5]
-    answers = package.predict(lab.picture, names)
+def _answers(path, names):
+    """Probabilities of pictures by what was exported."""
     resized = [Image.open(n).resize((16, 16), Image.Resampling.BILINEAR) for n in names]
-    images = [np.asarray(one).transpose(2, 0, 1).astype(np.float32) for one in resized]
-    session = onnxruntime.InferenceSession(str(out / "model.onnx"))
-    _, prob = session.run(None, {"image": np.stack(images)})
-    np.testing.assert_allclose(prob, answers.prob, atol=1e-6)
+    images = np.stack([np.asarray(one).transpose(2, 0, 1).astype(np.float32) for one in resized])
+    if path.suffix == ".onnx":
+        return onnxruntime.InferenceSession(str(path)).run(None, {"image": images})[1]
+    with torch.no_grad():
+        return torch.export.load(path).module()(torch.from_numpy(images))[1].numpy()
 
 
 def test_an_unknown_format_and_scans_that_cannot_be_read(lab, medldr, tmp_path):

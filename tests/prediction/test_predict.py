@@ -168,7 +168,7 @@ def test_what_cannot_be_read_is_listed_and_the_rest_is_done(lab, medldr, tmp_pat
     assert ended.code == 3, ended.err
     assert [row["path"] for row in _rows(out)] == [str(good)]
     assert set(_rows(out)[0]) == {
-        "path", "predicted", "prob_well", "prob_ill", "warnings",
+        "path", "predicted", "prob_well", "prob_ill", "warnings", "precision",
     }  # fmt: skip
     reasons = {row["path"]: row["reason"] for row in _rows(tmp_path / "p_unreadable.csv")}
     assert reasons[str(tmp_path / "no.nii")].startswith("there is no such file")
