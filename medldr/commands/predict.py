@@ -48,7 +48,7 @@ def predict(
     ] = "",
     explain: Annotated[
         Path | None,
-        typer.Option("--explain", help="Folder for heat maps (Grad-CAM) of the answers."),
+        typer.Option("--explain", help="Folder for heat maps of the answers."),
     ] = None,
     path_column: Annotated[
         str | None,

@@ -66,6 +66,8 @@ class FeatureModel(nn.Module):
         dropout: Probability that an entry of a latent is zero while training.
         spatial_dims: 2 for pictures, 3 for volumes.
         maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
+        token_grid: Rows and columns of the patches that tokens stand for: the last ones of each
+            stage, row by row. None: stages put out maps, or tokens whose places are not known.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
         features_frozen: Whether only the head is trained.
         views: Images of an item that are seen one by one, ``(B, views * C, [D,] H, W)``, and whose
@@ -77,6 +79,7 @@ class FeatureModel(nn.Module):
     stages: tuple[str, ...] = STAGES
     maps: bool = True
     views: int = 1
+    token_grid: tuple[int, ...] | None = None
     batch_norm_frozen: bool = False
     features_frozen: bool = False
     stem_weight: ClassVar[str | None] = None

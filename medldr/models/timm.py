@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
@@ -86,6 +87,7 @@ class TimmModel(FeatureModel):
         )
         self.stages = tuple(places)
         self.maps = not probed.tokens
+        self.token_grid = probed.grid
         self.network: nn.Module = network
         self._made = (config.network, keys)
         self._places = places
@@ -166,6 +168,7 @@ class _Probed:
         self.dim = 0
         self.widths: dict[str, int] = {}
         self.tokens = False
+        self.grid: tuple[int, ...] | None = None
         self.channels_last = False
 
 
@@ -233,6 +236,10 @@ def _probe(name: str, network: Any, places: dict[str, str], spec: DataSpec) -> _
         raise InputError(f"model.network: the stages of {name} do not output tensors. {_OTHERS}")
     probed.dim = z.shape[1]
     probed.tokens = values[0].ndim == 3
+    patches = getattr(network, "patch_embed", getattr(network, "stem", None))
+    grid = getattr(patches, "grid_size", None)
+    if probed.tokens and grid and all(value.shape[1] >= prod(grid) for value in values):
+        probed.grid = tuple(grid)
     layout = getattr(network, "output_fmt", "NCHW")
     probed.channels_last = not probed.tokens and str(getattr(layout, "value", layout)) == "NHWC"
     axis = -1 if probed.tokens or probed.channels_last else 1

@@ -30,7 +30,7 @@ class Explained:
         answers: The answers.
         heat: ``(N,)`` the heat map of each item that was answered, with the axes and the size of
             its image as the run stores it; the mean of all runs, from 0 to 1. Empty where they were
-            not kept.
+            not kept, or no network has one, as the answers' notes say.
         folder: Where the pictures are: ``0001.png`` is the first item that was answered.
         page: The page of them.
     """
@@ -46,7 +46,8 @@ class Explained:
     def _repr_html_(self) -> str:
         """The answers and the first pictures."""
         files = [self.folder / f"{row:04}.png" for row in range(1, len(self.answers) + 1)]
-        drawn = [base64.b64encode(file.read_bytes()).decode() for file in files[:_SHOWN]]
+        there = [file for file in files[:_SHOWN] if file.is_file()]
+        drawn = [base64.b64encode(file.read_bytes()).decode() for file in there]
         pictures = "".join(f'<img src="data:image/png;base64,{one}">' for one in drawn)
         return self.answers._repr_html_() + pictures
 
@@ -66,7 +67,11 @@ def explain(
     show_ids: bool = False,
     keep: bool = True,
 ) -> Explained:
-    """Answer new items, and draw for each where the network looked (Grad-CAM).
+    """Answer new items, and draw for each where the network looked.
+
+    How it is drawn is on the page and in each picture's description: Grad-CAM, or of a network of
+    tokens (a ViT) their gradient times activation. Where a network has neither maps nor tokens in a
+    grid there are answers alone, and a note says why.
 
     What is drawn is the class that is decided for: of a volume, the axial, coronal and sagittal
     plane through the strongest heat, and the same planes under the heat map.
@@ -86,13 +91,16 @@ def explain(
         keep: Keep the heat maps in memory, too, as `Explained.heat`.
 
     Raises:
-        InputError: As `medldr.predict`, or if no item can be used, a network has no feature maps,
-            or `out` holds something.
+        InputError: As `medldr.predict`, or if no item can be used, or `out` holds something.
     """
     loaded = load_runs(runs, device, precision)
     explainer = Explainer(loaded, Path(out), force=force, keep=keep)
     answers = answer(loaded, inputs, tta, path_column, group, spacing, explainer)
     refuse_no_answer(answers)
+    drawn, of_groups = tuple(explainer.notes.values()), answers.by_group
+    if of_groups is not None:
+        of_groups = replace(of_groups, notes=(*of_groups.notes, *drawn))
+    answers = replace(answers, notes=(*answers.notes, *drawn), by_group=of_groups)
     shown = answers
     if not show_ids:
         hidden = [Unreadable("an item", one.reason) for one in answers.unreadable]
@@ -100,7 +108,8 @@ def explain(
         shown = replace(answers, names=names, unreadable=tuple(hidden))
     page = explainer.folder / PAGE
     title = loaded[0].folder.resolve().name
-    write_text(page, html_page(prediction_page(decisions(title, shown), explainer.pictures)))
+    made = prediction_page(decisions(title, shown), explainer.pictures, explainer.method)
+    write_text(page, html_page(made))
     return Explained(answers, tuple(explainer.heat), explainer.folder, page)
 
 

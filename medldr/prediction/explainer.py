@@ -12,12 +12,15 @@ from typing import Final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from PIL.PngImagePlugin import PngInfo
 from torch.nn.functional import interpolate
 
 from medldr.data.reading.new_item import NewItem
-from medldr.errors import InputError
 from medldr.evaluation.explain.explanation_pictures import explanations
-from medldr.evaluation.explain.grad_cam import grad_cam
+from medldr.evaluation.explain.grad_cam import METHOD as GRAD_CAM
+from medldr.evaluation.explain.grad_cam import NoMapError, grad_cam
+from medldr.evaluation.explain.token_map import METHOD as TOKEN_MAP
+from medldr.evaluation.explain.token_map import token_map
 from medldr.folders.files import atomic, check_replaceable, storage_errors
 from medldr.prediction.answers import decided, mean_threshold
 from medldr.prediction.items import Item
@@ -30,7 +33,7 @@ MOST: Final = 200
 
 
 class Explainer:
-    """Draws why each item was answered as it was: the mean heat map of all runs.
+    """Draws why each item was answered as it was: the mean heat map of all runs that have one.
 
     Args:
         runs: What answers.
@@ -42,19 +45,16 @@ class Explainer:
         heat: Those that are kept, each of the size of the item's stored image.
         pictures: PNG files in base64, of the first `MOST` items, and whether the heat map of each
             is zero everywhere.
+        method: How maps are made, in words.
+        notes: By run, why it has no maps.
 
     Raises:
-        InputError: If a network has no maps to explain, or the folder already has pictures.
+        InputError: If the folder already has pictures.
     """
 
     def __init__(
         self, runs: Sequence[Trained], folder: Path, *, force: bool = False, keep: bool = False
     ) -> None:
-        for run in runs:
-            if not run.model.maps:
-                raise InputError(
-                    f"--explain: the network of {run.folder} has no feature maps. Leave it out"
-                )
         check_replaceable(
             folder, "heat maps", lambda folder: (folder / PAGE).is_file(), force=force
         )
@@ -65,6 +65,8 @@ class Explainer:
         self.heat: list[NDArray[np.float32]] = []
         self._keep = keep
         self.pictures: list[tuple[str, bool]] = []
+        self.method = " and ".join(dict.fromkeys(map(_method, runs)))
+        self.notes: dict[Path, str] = {}
         self._count = 0
         record = runs[0].record
         names, positive = record.class_names, record.positive_class
@@ -75,20 +77,26 @@ class Explainer:
         """Draw one item."""
         del item  # its name may be a patient's
         target = decided(prob[None], self._positive, self._threshold).tolist()
-        heats = [self._heat(run, one, target) for run, one in zip(self.runs, images, strict=True)]
-        first = self.runs[0]
-        spacing = first.record.reading.get("spacing")
-        heat = np.mean(heats, axis=0)
+        self._count += 1
+        if self._count == 1:  # only now is it certain that there are new ones
+            self._remove_earlier()
+        heats = []
+        for run, one in zip(self.runs, images, strict=True):
+            try:
+                heats.append(_heat(run, one, target))
+            except NoMapError as error:  # the network's kind, or its size, so of every item
+                self.notes[run.folder] = f"no heat map of {run.folder.name}: {error}"
+        if not heats:
+            return
+        heat, first = np.mean(heats, axis=0), self.runs[0]
         if self._keep:
             self.heat.append(heat if len(heat) > 1 else heat[0])
         parts = np.split(images[0].image, max(1, len(first.reader.images)))
         each = np.broadcast_to(heat, (len(parts), *heat.shape[1:]))  # channels share a map
-        picture = explanations(parts, list(each), spacing)
-        content = io.BytesIO()
-        picture.save(content, "PNG")
-        self._count += 1
-        if self._count == 1:  # only now is it certain that there are new ones
-            self._remove_earlier()
+        picture = explanations(parts, list(each), first.record.reading.get("spacing"))
+        content, said = io.BytesIO(), PngInfo()
+        said.add_text("Description", f"heat map: {self.method}")
+        picture.save(content, "PNG", pnginfo=said)
         with atomic(self.folder / f"{self._count:04}.png") as place:
             place.write_bytes(content.getvalue())
         if len(self.pictures) < MOST:
@@ -102,15 +110,20 @@ class Explainer:
             if _OURS.fullmatch(earlier.name):
                 earlier.unlink(missing_ok=True)
 
-    @staticmethod
-    def _heat(run: Trained, item: NewItem, target: Sequence[int]) -> NDArray[np.float32]:
-        """Heat maps ``(1 or views, *S)`` of the size of the stored image."""
-        stored = torch.from_numpy(item.image[None]).to(run.fabric.device)
-        heat = grad_cam(run.model, run.pipeline.evaluate(stored), target)
-        size = item.image.shape[1:]
-        heat = heat.view(1, run.model.views, *heat.shape[-len(size) :])
-        if heat.shape[2:] != size:
-            mode = "bilinear" if len(size) == 2 else "trilinear"
-            heat = interpolate(heat, size=size, mode=mode, align_corners=False)
-        values: NDArray[np.float32] = heat[0].numpy()
-        return values
+
+def _method(run: Trained) -> str:
+    return GRAD_CAM if run.model.maps else TOKEN_MAP
+
+
+def _heat(run: Trained, item: NewItem, target: Sequence[int]) -> NDArray[np.float32]:
+    """Heat maps ``(1 or views, *S)`` of the size of the stored image."""
+    stored = torch.from_numpy(item.image[None]).to(run.fabric.device)
+    draw = grad_cam if run.model.maps else token_map
+    heat = draw(run.model, run.pipeline.evaluate(stored), target)
+    size = item.image.shape[1:]
+    heat = heat.view(1, run.model.views, *heat.shape[-len(size) :])
+    if heat.shape[2:] != size:
+        mode = "bilinear" if len(size) == 2 else "trilinear"
+        heat = interpolate(heat, size=size, mode=mode, align_corners=False)
+    values: NDArray[np.float32] = heat[0].numpy()
+    return values

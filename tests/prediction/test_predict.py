@@ -12,9 +12,10 @@ import torch
 from PIL import Image
 
 import medldr
-from medldr import InputError, explain, predict
+from medldr import InputError, explain, predict, train
 from medldr.evaluation import read_predictions
-from medldr.evaluation.explain.grad_cam import grad_cam
+from medldr.evaluation.explain.grad_cam import NoMapError, grad_cam
+from medldr.prediction import explainer
 from medldr.prediction.predict import load_runs
 
 
@@ -304,6 +305,51 @@ def test_a_heat_map_that_is_zero_everywhere_is_marked_on_the_page(
     page = (tmp_path / "why" / "index.html").read_text("utf-8")
     assert page.count("the heat map is zero everywhere") == 1
     assert page.index("item 2: ") < page.index("zero everywhere") < page.index("item 3: ")
+
+
+@pytest.mark.parametrize("runs_without", [1, 2])
+def test_a_network_without_a_map_answers_and_says_why(
+    lab, medldr, tmp_path, monkeypatch, runs_without
+):
+    without = [run.name for run in lab.volumes[:runs_without]]
+    drawn = explainer._heat
+
+    def heat(run, item, target):
+        if run.folder.name in without:
+            raise NoMapError("it has tokens without places")
+        return drawn(run, item, target)
+
+    monkeypatch.setattr(explainer, "_heat", heat)
+    scan, why = lab.volume_files / "anna_1.nii.gz", tmp_path / "why"
+    why.mkdir()
+    (why / "index.html").touch()
+    (why / "0001.png").touch()  # of an earlier call
+    words = ("--ensemble", lab.volumes[1], "--out", tmp_path / "p.csv", "--explain", why, "--force")
+    ended = medldr("predict", lab.volumes[0], scan, *words)
+    assert ended.code == 0, ended.err
+    assert len(_rows(tmp_path / "p.csv")) == 1
+    assert (why / "0001.png").exists() == (runs_without == 1)
+    for said in (" ".join(ended.out.split()), (why / "index.html").read_text("utf-8")):
+        for name in without:
+            assert f"no heat map of {name}: it has tokens without places" in said
+
+
+@pytest.mark.slow  # trains a run
+def test_a_transformer_is_explained_by_its_tokens(lab, medldr, tmp_path):
+    keys = {"model": {"name": "timm", "network": "test_vit"}, "data.size": 32}
+    run = train(lab.picture / "config.yaml", {**keys, "training.epochs": 2}, tmp_path).folder
+    names = [lab.picture_files / f"bob_{number}.png" for number in (1, 2)]
+    why = tmp_path / "why"
+    words = ("--out", tmp_path / "p.csv", "--explain", why)
+    ended = medldr("predict", run, *names, *words)
+    assert ended.code == 0, ended.err
+    method = "gradient times activation of the tokens"
+    assert method in (why / "index.html").read_text("utf-8")
+    for row in ("0001", "0002"):
+        assert Image.open(why / f"{row}.png").info["Description"] == f"heat map: {method}"
+    found = explain(run, names, tmp_path / "again")
+    assert [heat.shape for heat in found.heat] == [(32, 32)] * 2
+    assert all(heat.max() == 1 for heat in found.heat)
 
 
 def test_inputs_and_what_is_not_ours_are_never_replaced(lab, medldr, tmp_path):

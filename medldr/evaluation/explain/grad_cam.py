@@ -13,7 +13,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import Final
 
@@ -24,8 +24,13 @@ from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.predictions.predict import evaluating
 from medldr.models.base import FeatureModel, Tap
 
+METHOD: Final = "Grad-CAM"
 ENOUGH: Final = 7
 """Positions along each axis with which a map can tell one place from another."""
+
+
+class NoMapError(InputError):
+    """A network that answers, but of which no heat map can be made."""
 
 
 def grad_cam(
@@ -55,8 +60,9 @@ def grad_cam(
         between items; it is all zeros where nothing speaks for the class.
 
     Raises:
-        InputError: If the network's stages put out tokens, the stage or a class does not exist, or
-            no stage has more than one position.
+        NoMapError: If the network's stages put out tokens (see `token_map`), or no stage has more
+            than one position.
+        InputError: If the stage or a class does not exist.
 
     Source:
         Selvaraju et al. 2017, equations 1 and 2. They use the last convolution, which has 7 x 7
@@ -75,15 +81,39 @@ def grad_cam(
         (torch.Size([2, 28, 28]), 1.0)
     """
     if not model.maps:
-        raise InputError(
-            "Grad-CAM needs feature maps, but the stages of this network put out tokens. Choose a "
-            "network with feature maps, such as resnet18, densenet121 or a ConvNeXt"
+        raise NoMapError(
+            "Grad-CAM needs feature maps, and the stages of this network put out tokens"
         )
     if stage and stage not in model.stages:
         raise InputError(
             f"this network has no stage {stage!r}.{did_you_mean(stage, model.stages)} "
             f"Its stages: {', '.join(model.stages)}"
         )
+    name = [stage] if stage else _choose
+    ((value, slope),) = outputs_and_slopes(model, image, target, name).values()
+    weighted = slope.mean(tuple(range(2, value.ndim)), keepdim=True) * value
+    of_view = value.shape[1] // model.views
+    by_view = weighted.reshape(-1, model.views, of_view, *value.shape[2:])
+    return enlarged(by_view.sum(2).relu(), image.shape[2:])
+
+
+def outputs_and_slopes(
+    model: FeatureModel,
+    image: Tensor,
+    target: Sequence[int] | Tensor,
+    stages: Sequence[str] | Callable[[Mapping[str, Tensor]], Sequence[str]],
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """What stages put out for images, and how fast a class's logit rises with each number of it.
+
+    Args:
+        model: It is left as it was; see `grad_cam`.
+        image: The network's input ``(B, C, *S)``.
+        target: A class for each image.
+        stages: Names of the stages, or what chooses some of all stages' outputs.
+
+    Raises:
+        InputError: If a class does not exist.
+    """
     first = next(model.parameters())
     with (
         evaluating(model),
@@ -97,19 +127,23 @@ def grad_cam(
         kept: dict[str, Tensor] = {}
         z = model.features(given, {name: _keep(kept, name) for name in model.stages})
         logits = model.classify(z)
-        value = kept[stage or _choose({name: kept[name].shape[2:] for name in model.stages})]
+        names = stages(kept) if callable(stages) else stages
         score = logits.gather(1, classes[:, None]).sum()
-        (slope,) = torch.autograd.grad(score, value)
-    space = tuple(range(2, value.ndim))
-    weighted = slope.mean(space, keepdim=True) * value.detach()
-    of_view = value.shape[1] // model.views
-    by_view = weighted.reshape(-1, model.views, of_view, *value.shape[2:])
-    heat = by_view.sum(2).relu()
-    mode = "trilinear" if image.ndim == 5 else "bilinear"
-    large = nn.functional.interpolate(heat, image.shape[2:], mode=mode, align_corners=False)
-    top = large.amax((1, *space), keepdim=True)
-    heat = (large / top.where(top > 0, 1)).float().cpu()
-    return heat.squeeze(1) if model.views == 1 else heat
+        slopes = torch.autograd.grad(score, [kept[name] for name in names])
+    return {name: (kept[name].detach(), slope) for name, slope in zip(names, slopes, strict=True)}
+
+
+def enlarged(heat: Tensor, size: Sequence[int]) -> Tensor:
+    """Maps ``(B, views, *s)`` at the size of the image, each item's divided by its maximum.
+
+    Returns:
+        ``(B, views, *S)`` on the CPU; ``(B, *S)`` of a single view.
+    """
+    mode = "trilinear" if len(size) == 3 else "bilinear"
+    large = nn.functional.interpolate(heat, tuple(size), mode=mode, align_corners=False)
+    top = large.amax(tuple(range(1, large.ndim)), keepdim=True)
+    maps = (large / top.where(top > 0, 1)).float().cpu()
+    return maps.squeeze(1) if maps.shape[1] == 1 else maps
 
 
 def _classes(target: Sequence[int] | Tensor, images: int, classes: int) -> Tensor:
@@ -132,13 +166,14 @@ def _keep(kept: dict[str, Tensor], stage: str) -> Tap:
     return tap
 
 
-def _choose(sizes: Mapping[str, Sequence[int]]) -> str:
-    """The stage that a map is made of by default, of the sizes of all stages' maps, in order."""
+def _choose(maps: Mapping[str, Tensor]) -> list[str]:
+    """The stage that a map is made of by default, of all stages' maps, in order."""
+    sizes = {stage: value.shape[2:] for stage, value in maps.items()}
     fine = [stage for stage, size in sizes.items() if min(size) >= ENOUGH]
     several = [stage for stage, size in sizes.items() if prod(size) > 1]
     if not several:
-        raise InputError(
-            "Grad-CAM cannot tell places apart: every stage's map has a single position for images "
-            "this small. Use larger images, or model.stem: small"
+        raise NoMapError(
+            "every stage's map has a single position for images this small. Use larger images, or "
+            "model.stem: small"
         )
-    return (fine or several)[-1]
+    return (fine or several)[-1:]

@@ -105,19 +105,20 @@ def _verdict(found: Decided) -> Verdict:
     return Verdict(word, said, "open", more)
 
 
-def prediction_page(found: Decided, pictures: Sequence[tuple[str, bool]]) -> Document:
+def prediction_page(found: Decided, pictures: Sequence[tuple[str, bool]], method: str) -> Document:
     """The page of heat maps.
 
     Args:
         found: The answers.
         pictures: PNG files in base64 of the first items, and whether the heat map of each is zero
             everywhere.
+        method: How heat maps were made.
     """
     shown = overview(found, _MOST_ROWS)
     sections = assemble(
         "prediction",
         [
-            ("maps", lambda: _maps(found, pictures)),
+            ("maps", lambda: _maps(found, pictures, method)),
             ("answers", lambda: shown.section("answers")),
             ("notes", lambda: section("prediction", "notes", Bullets(found.notes))),
         ],
@@ -125,11 +126,13 @@ def prediction_page(found: Decided, pictures: Sequence[tuple[str, bool]]) -> Doc
     return replace(shown, kicker="medldr · predictions", sections=sections)
 
 
-def _maps(found: Decided, pictures: Sequence[tuple[str, bool]]) -> Section | None:
+def _maps(found: Decided, pictures: Sequence[tuple[str, bool]], method: str) -> Section | None:
+    if not pictures:
+        return None
     drawn = [_picture(*pair) for pair in zip(found.decisions, pictures, strict=False)]
     left = len(found.decisions) - len(pictures)
     more = Paragraph(sentence("more_maps", count=left) if left > 0 else "", "small")
-    return section("prediction", "maps", Pictures(drawn, large=True), more)
+    return section("prediction", "maps", Pictures(drawn, large=True), more, method=method)
 
 
 def _picture(one: Decision, made: tuple[str, bool]) -> Picture:

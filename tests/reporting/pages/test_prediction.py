@@ -27,10 +27,11 @@ def test_without_one_the_most_probable_classes_are_counted():
 
 
 def test_the_page_has_verdict_decisions_and_maps():
-    html = html_page(prediction_page(found(None, "a", "b"), [("iVBORw0=", True)]))
+    html = html_page(prediction_page(found(None, "a", "b"), [("iVBORw0=", True)], "Some-CAM"))
     assert "2 items answered." in html
     assert "item 1: a" in html
     assert "zero everywhere" in html
+    assert "(Some-CAM)" in html
     assert "In the folder: 1 more" in html
 
 
