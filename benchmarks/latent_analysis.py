@@ -5,14 +5,12 @@
 
 In turns in this process, on one thread and in float64:
 
-1. uniformity, alignment and the 10 nearest neighbours as `medldr analyze` computes them;
+1. the 10 nearest neighbours as `medldr analyze` computes them;
 2. the same by a loop over images, each compared with all others in one line of NumPy, on so many
    images that it lasts about a second, scaled up to all.
 
-The floor of uniformity and of neighbours is one product of the latents with themselves (half of it
-for uniformity, whose pairs have no order): operations over the rate of a product of matrices of
-1,000 rows measured here. The floor of alignment is reading the latents twice: bytes over the
-bandwidth of a sum measured here.
+The floor is one product of the latents with themselves: operations over the rate of a product of
+matrices of 1,000 rows measured here.
 """
 
 import argparse
@@ -26,7 +24,6 @@ from rich.console import Console
 from rich.table import Table
 
 from medldr.evaluation.representation.neighbourhoods import nearest
-from medldr.evaluation.representation.sphere import alignment, uniformity
 
 NEIGHBOURS = 10
 PART = 200
@@ -39,18 +36,6 @@ def timed(work):
     return time.perf_counter() - began
 
 
-def loop_uniformity(unit, rows):
-    """The sum over pairs of some images with all others."""
-    return sum(np.exp(-2 * ((unit - unit[i]) ** 2).sum(axis=1)).sum() - 1 for i in rows)
-
-
-def loop_alignment(unit, label, rows):
-    """Mean squared distance of some images from the others of their class, one by one."""
-    for i in rows:
-        others = unit[label == label[i]]
-        ((others - unit[i]) ** 2).sum(axis=1).sum()
-
-
 def loop_nearest(unit, rows):
     """The nearest images of some images, one by one."""
     for i in rows:
@@ -59,13 +44,10 @@ def loop_nearest(unit, rows):
         np.argsort(distance, kind="stable")[:NEIGHBOURS]
 
 
-def rates(dim):
-    """Operations per second of a product, and bytes per second of a sum."""
+def rate(dim):
+    """Operations per second of a product."""
     a = np.random.default_rng(0).normal(size=(1000, dim))
-    product = min(timed(lambda: a @ a.T) for _ in range(5))
-    large = np.zeros(20_000_000)
-    added = min(timed(large.sum) for _ in range(5))
-    return 2 * 1000 * 1000 * dim / product, large.nbytes / added
+    return 2 * 1000 * 1000 * dim / min(timed(lambda: a @ a.T) for _ in range(5))
 
 
 def main():
@@ -83,20 +65,14 @@ def main():
     unit = z.astype(np.float64) / np.linalg.norm(z, axis=1, keepdims=True)
     owner, part = np.arange(n), range(min(PART, n))
     with threadpoolctl.threadpool_limits(1):
-        speed, bandwidth = rates(dim)
+        speed = rate(dim)
         work = {
-            "uniformity": (lambda: uniformity(z), lambda: loop_uniformity(unit, part)),
-            "alignment": (
-                lambda: alignment(z, label), lambda: loop_alignment(unit, label, part)
-            ),
             "nearest neighbours": (
                 lambda: nearest(z, z, NEIGHBOURS, owner=owner, owners=owner),
                 lambda: loop_nearest(unit, part),
             ),
         }  # fmt: skip
         floor = {
-            "uniformity": n * n * dim / speed,
-            "alignment": 2 * unit.nbytes / bandwidth,
             "nearest neighbours": 2 * n * n * dim / speed,
         }
         table = Table(title=f"{n:,} images, {dim} dimensions")
@@ -111,10 +87,7 @@ def main():
                 f"{floor[name]:.2f}",
             )  # fmt: skip
     console = Console()
-    console.print(
-        f"{platform.machine()}, 1 thread: {speed / 1e9:.0f} GFLOP/s (float64), "
-        f"{bandwidth / 1e9:.1f} GB/s"
-    )
+    console.print(f"{platform.machine()}, 1 thread: {speed / 1e9:.0f} GFLOP/s (float64)")
     console.print(table)
 
 

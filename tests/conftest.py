@@ -18,7 +18,7 @@ from _pytest.doctest import DoctestModule
 from PIL import Image
 
 from medldr import cli
-from medldr.reporting import assembly
+from medldr.reporting import prose
 from medldr.reporting.figures import drawing
 
 os.environ.setdefault("MPLBACKEND", "Agg")
@@ -75,7 +75,7 @@ def _blank_figures():
 def _failed_sections_fail_tests():
     """A page lives without a section that fails; a test must not."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(assembly, "STRICT", True)
+        patch.setattr(prose, "STRICT", True)
         yield
 
 

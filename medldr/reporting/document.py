@@ -114,6 +114,11 @@ class Figures:
 
     drawings: Sequence[Drawing]
 
+    @classmethod
+    def of(cls, *drawings: Drawing | None) -> Figures:
+        """Those of some drawings that there are."""
+        return cls([drawing for drawing in drawings if drawing is not None])
+
 
 @dataclass(frozen=True)
 class Picture:

@@ -9,12 +9,12 @@ from medldr.evaluation.comparison.comparison import Comparison
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.metrics import metric_facts
+from medldr.reporting.pages.comparison import overview, titled
 from medldr.reporting.reports import compared_files
 from medldr.reporting.results.headline import headline, headline_split
-from medldr.reporting.sections.comparison.parts import overview, titled
 from medldr.reporting.sections.run.result import results_table
 from medldr.reporting.table import interval
-from medldr.reporting.wording import card_metrics
+from medldr.reporting.wording import card_metrics, spoken
 from medldr.reporting.writers.html import html_notebook
 
 
@@ -34,8 +34,7 @@ def run_line(scored: EvaluationRecord) -> str:
             continue
         known = metric_facts(key)
         ends = interval(Estimate.of(number), known)
-        name = known.title if known.title.isupper() else known.title.lower()
-        said = f"{headline_split(scored)} {name} {known.with_unit(number.value)}"
+        said = f"{headline_split(scored)} {spoken(key)} {known.with_unit(number.value)}"
         return said + (f" ({100 * scored.level:g}% CI {ends})" if ends else "")
     return ""
 

@@ -13,12 +13,11 @@ from medldr.folders.files import RunFolder, write_text
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.document import Document
 from medldr.reporting.pages.checklist import checklist_page
-from medldr.reporting.pages.comparison import comparison_page
+from medldr.reporting.pages.comparison import comparison_page, leading_metric, overview, titled
 from medldr.reporting.pages.run import run_page
 from medldr.reporting.pages.sweep import SweepPage, sweep_page, terminal_page
 from medldr.reporting.read.loose_runs import is_run_folder
 from medldr.reporting.read.run import RunFiles, read_run
-from medldr.reporting.sections.comparison.parts import leading_metric, overview, titled
 from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.sweep.csv_lines import csv_fields, csv_lines
 from medldr.reporting.table import Table

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from medldr.evaluation.intervals.estimate import Estimate
+from medldr.folders.evaluation_record import Number
 from medldr.metrics import Metric, metric_facts
 
 DASH = "–"
@@ -28,6 +29,43 @@ def interval(held: Estimate, known: Metric, *, signed: bool = False, between: st
         return ""
     show = known.show_difference if signed else known.show
     return f"{show(held.low)}{between}{show(held.high)}"
+
+
+def number_text(
+    held: Estimate | Number | None, known: Metric, *, signed: bool = False, unit: bool = False
+) -> str:
+    """A number with its interval, as a legend or an alternative text has it.
+
+    Args:
+        held: The number.
+        known: What it is of.
+        signed: Whether it is a difference.
+        unit: Whether its unit is said.
+
+    Example:
+        >>> number_text(Estimate(0.875, low=0.75, high=1.0), metric_facts("auc"))
+        '0.875 (0.750 to 1.000)'
+        >>> number_text(None, metric_facts("auc"))
+        'n/a'
+    """
+    held = Estimate.of(held) if isinstance(held, Number) else held
+    if held is None or held.mean is None:
+        return "n/a"
+    show = known.show_difference if signed else known.with_unit if unit else known.show
+    ends = interval(held, known, signed=signed)
+    return f"{show(held.mean)} ({ends})" if ends else show(held.mean)
+
+
+def ends_of(held: Estimate, factor: float = 1.0) -> list[float]:
+    """The ends of an interval on an axis; empty where there is none.
+
+    Args:
+        held: A number.
+        factor: Units of the axis in one of the number.
+    """
+    if held.low is None or held.high is None:
+        return []
+    return [factor * held.low, factor * held.high]
 
 
 @dataclass(frozen=True)
@@ -190,11 +228,11 @@ class Table:
         footnotes = [(sign, text) for sign, text in given.footnotes if text in used]
         return replace(self, rows=rows, footnotes=footnotes)
 
-    def number(self, key: str, estimate: Estimate | None, *, signed: bool = False) -> Cell:
+    def number(self, key: str | Metric, estimate: Estimate | None, *, signed: bool = False) -> Cell:
         """A cell with an estimate; its reason becomes a footnote.
 
         Args:
-            key: The metric.
+            key: The metric, or its name.
             estimate: The number; None for one that was not computed.
             signed: Whether it is a difference.
         """
@@ -202,7 +240,8 @@ class Table:
             return Cell()
         reason = estimate.reason or ("undefined" if estimate.mean is None else "")
         mark = self.sign(reason) if reason else ""
-        return Cell(replace(estimate, reason=reason), metric_facts(key), signed, mark=mark)
+        known = metric_facts(key) if isinstance(key, str) else key
+        return Cell(replace(estimate, reason=reason), known, signed, mark=mark)
 
 
 def first_word(metric: str) -> str:
@@ -220,10 +259,8 @@ def paired(cell: Cell, other: str, half: Estimate | None) -> Cell:
     """
     if not other or half is None or half.mean is None:
         return cell
-    known = metric_facts(other)
-    show = known.show_difference if cell.signed else known.show
-    ends = interval(half, known, signed=cell.signed)
-    text = f"{first_word(other)} {show(half.mean)}{f' ({ends})' if ends else ''}"
+    number = number_text(half, metric_facts(other), signed=cell.signed)
+    text = f"{first_word(other)} {number}"
     return replace(cell, extra="; ".join(filter(None, (cell.extra, text))))
 
 

@@ -146,3 +146,25 @@ def bracketed(
     held = Estimate.of(number) if isinstance(number, Number) else number
     ends = interval(held, known, signed=signed)
     return f" ({100 * level:g}% CI {ends}{unit})" if ends else ""
+
+
+def spoken(metric: str) -> str:
+    """A metric within a sentence.
+
+    Example:
+        >>> spoken("accuracy"), spoken("auc")
+        ('accuracy', 'AUC')
+    """
+    title = metric_facts(metric).title
+    return title if title.isupper() else title.lower()
+
+
+def points_text(value: float, metric: str) -> str:
+    """A difference with its sign and unit.
+
+    Example:
+        >>> points_text(0.024, "accuracy"), points_text(0.024, "auc")
+        ('+2.4 percentage points', '+0.024')
+    """
+    known = metric_facts(metric)
+    return known.show_difference(value) + (" percentage points" if known.percent else "")

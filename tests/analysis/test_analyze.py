@@ -13,8 +13,8 @@ from medldr.analysis.analyze import write_made
 from medldr.analysis.plan import plan
 from medldr.analysis.runs import RunReader
 from medldr.errors import InputError
-from medldr.evaluation.representation.frame import Options
-from medldr.evaluation.representation.sphere import alignment
+from medldr.evaluation.representation.frame import Options, number
+from medldr.evaluation.representation.geometry import geometry
 from medldr.folders.latents_record import View
 from medldr.reporting.document import Document
 from medldr.run import unchanged_data
@@ -68,8 +68,8 @@ def test_csv_files_hold_the_numbers_of_the_page(written, latentdr):
     found = {p.stem: list(csv.DictReader(p.read_text().splitlines())) for p in written.tables}
     assert {"geometry", "probes", "neighbours", "robustness", "centres", "maps"} <= set(found)
     run = RunReader().read(latentdr)
-    test = run.latents.select(run.latents.split == "test").at_most(QUICK.items, QUICK.seed)
-    expected = alignment(test.z, test.label).mean
+    place = {"images": "test", "latents": "original", "of": "all", "measure": "alignment"}
+    expected = number(geometry(run.latents, QUICK), **place).mean
     (line,) = [
         line for line in found["geometry"]
         if line["run"] == "LatentDR (SA)" and line["images"] == "test" and line["of"] == "all"

@@ -13,7 +13,7 @@ from medldr.evaluation.verification import verify_run
 from medldr.folders.files import RunFolder
 from medldr.folders.run_record import read_run_record
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.run.weights import recalibration
+from medldr.reporting.sections.run.tables import recalibration
 
 FORCED = ("evaluation.temperature_forced=true",)
 RULES = ("val_loss", "last", "swad")

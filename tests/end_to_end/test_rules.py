@@ -14,7 +14,7 @@ from medldr.evaluation import evaluate_rules as rules
 from medldr.folders import lifecycle
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.run.weights import rule_table
+from medldr.reporting.sections.run.tables import rule_table
 from medldr.reporting.writers.cells import printed
 
 RULES = ("val_auc", "last", "val_loss", "oracle_accuracy", "swad")

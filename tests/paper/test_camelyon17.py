@@ -8,8 +8,7 @@ from medldr.config import load_config, packaged_names
 from medldr.config.method import augmentation_id, method_id
 from medldr.config.sections import dataset_name
 from medldr.models import build_model
-from medldr.reporting.published.match import PAPER, Ours, Relation, relation
-from medldr.reporting.published.numbers import published
+from medldr.reporting.published.numbers import PAPER, Ours, Relation, published, relation
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 from medldr.types import DataSpec

@@ -4,8 +4,7 @@ import pytest
 
 from medldr.config import load_config, load_part, packaged_configs, packaged_names
 from medldr.config.yaml import read_yaml
-from medldr.reporting.published.match import Ours, relation
-from medldr.reporting.published.numbers import published
+from medldr.reporting.published.numbers import Ours, published, relation
 from medldr.sweeps.plan.expand import as_record, expand
 from medldr.sweeps.plan.file import load_sweep
 

@@ -5,11 +5,10 @@ import logging
 import pytest
 
 from medldr.folders.run_record import RunRecord
-from medldr.reporting import assembly
-from medldr.reporting.assembly import answered, assemble
+from medldr.reporting import prose
 from medldr.reporting.document import Document, Paragraph
 from medldr.reporting.pages.run import run_page
-from medldr.reporting.prose import section
+from medldr.reporting.prose import answered, assemble, section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.sections.run import verdict as run_verdict
 from medldr.reporting.writers.html import html_page
@@ -33,7 +32,7 @@ def made():
 
 
 def test_one_that_fails_says_so_in_one_line_and_costs_no_other(monkeypatch, caplog):
-    monkeypatch.setattr(assembly, "STRICT", False)
+    monkeypatch.setattr(prose, "STRICT", False)
     with caplog.at_level(logging.WARNING, logger="medldr.reporting"):
         sections = made()
     assert [(one.anchor, one.title) for one in sections] == [
@@ -55,7 +54,7 @@ def test_the_tests_of_medldr_see_the_error():
 
 
 def test_a_verdict_that_fails_costs_no_page(monkeypatch, caplog):
-    monkeypatch.setattr(assembly, "STRICT", False)
+    monkeypatch.setattr(prose, "STRICT", False)
     monkeypatch.setattr(run_verdict, "scored_verdict", lambda *_: fail())
     page = run_page(RunFiles("r", {}, RunRecord(status="done")))
     assert page.verdict.word == "not made"
@@ -65,6 +64,6 @@ def test_a_verdict_that_fails_costs_no_page(monkeypatch, caplog):
 
 
 def test_a_name_that_has_no_words_is_an_error_even_if_its_section_is_fine(monkeypatch):
-    monkeypatch.setattr(assembly, "STRICT", False)
+    monkeypatch.setattr(prose, "STRICT", False)
     with pytest.raises(LookupError, match=r"no run\.resul"):
         assemble("run", [("resul", lambda: None)])

@@ -8,7 +8,7 @@ import pytest
 
 import medldr
 from medldr.reporting import prose
-from medldr.reporting.figures.said import figure_words
+from medldr.reporting.figures.drawing import figure_words
 
 ROOT = Path(medldr.__file__).parent
 FILES = [path for part in ("reporting", "evaluation") for path in (ROOT / part).rglob("*.py")]

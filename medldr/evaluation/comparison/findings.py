@@ -16,6 +16,7 @@ Source:
 
 from __future__ import annotations
 
+from math import hypot
 from typing import Final, Literal
 
 from medldr.errors import InputError
@@ -29,6 +30,7 @@ _LEAST_POINTS: Final = 0.1  # a smaller margin in percentage points was meant as
 Direction = Literal["higher", "lower", "unclear"]
 Finding = Literal["better", "worse", "no clear difference", "not compared"]
 FINDINGS: Final[tuple[Finding, ...]] = ("better", "worse", "no clear difference", "not compared")
+TWO_KINDS: Final = "a mean over seeds is not compared with a single run"
 Verdict = Literal["non-inferior", "inferior", "cannot tell"]
 
 
@@ -50,6 +52,40 @@ def direction(difference: Estimate, p: float | None = None) -> Direction:
     if few or (p is not None and p >= ALPHA) or low is None or high is None or low <= 0 <= high:
         return "unclear"
     return "higher" if low > 0 else "lower"
+
+
+def apart(one: Estimate, other: Estimate) -> Estimate:
+    """One number minus another of a different run or of other images, as if independent.
+
+    A mean over seeds minus the number of a single run has no interval. The same images are easy or
+    hard for both, so the interval is rather too wide.
+
+    Args:
+        one: A number.
+        other: Another one.
+
+    Returns:
+        The difference; its `n` is the smaller number of seeds, None for two single runs.
+
+    Source:
+        Zou & Donner 2008, "Construction of confidence limits about effect measures" (MOVER): the
+        distances of both numbers to the ends of their intervals, squared and added.
+
+    Example:
+        >>> found = apart(Estimate(5.0, low=2.0, high=8.0), Estimate(1.0, low=-3.0, high=5.0))
+        >>> found.mean, found.low, found.high
+        (4.0, -1.0, 9.0)
+    """
+    if one.mean is None or other.mean is None:
+        return Estimate(reason=one.reason or other.reason)
+    if (one.n is None) != (other.n is None):
+        return Estimate(reason=TWO_KINDS)
+    mean, n = one.mean - other.mean, None if one.n is None else min(one.n, other.n or 0)
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return Estimate(mean, n=n)
+    below = hypot(one.mean - one.low, other.high - other.mean)
+    above = hypot(one.high - one.mean, other.mean - other.low)
+    return Estimate(mean, low=mean - below, high=mean + above, n=n)
 
 
 def finding(

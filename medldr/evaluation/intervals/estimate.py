@@ -133,6 +133,12 @@ class Estimate:
     noise: tuple[float, float] | None = None
     p: float | None = None
 
+    @property
+    def turned(self) -> Estimate:
+        """A difference the other way round; its variance is the same."""
+        mean, low, high = (None if v is None else -v for v in (self.mean, self.high, self.low))
+        return replace(self, mean=mean, low=low, high=high)
+
     @classmethod
     def of(cls, number: Number) -> Estimate:
         """A number of `evaluation.json`."""

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from medldr.evaluation.intervals.estimate import Estimate
-
-ClassWeights = Literal["items", "pairs", "classes"]
 
 
 @dataclass(frozen=True)
@@ -28,8 +26,6 @@ class Options:
         draws: Bootstrap draws of groups (images where there are none) for each 95% interval.
         queries: Images whose neighbours are shown as pictures.
         batches: Random batches that a query of the first figure is inserted into.
-        class_weights: What a class counts for in alignment: its ``items``, its ``pairs``, or as
-            any of the ``classes``; the paper does not say.
     """
 
     seed: int = 0
@@ -39,7 +35,6 @@ class Options:
     draws: int = 1_000
     queries: int = 6
     batches: int = 32
-    class_weights: ClassWeights = "items"
 
 
 Line: TypeAlias = dict[str, Any]

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from medldr.evaluation.intervals.estimate import Estimate, Source, Variance, spread
 from medldr.evaluation.intervals.inference import inferred
 from medldr.evaluation.representation.frame import Line, Options
-from medldr.evaluation.representation.pair_scores import APART, PairScores
-from medldr.evaluation.representation.sphere import ALIGNMENT, UNIFORMITY
+from medldr.evaluation.representation.sphere import ALIGNMENT, APART, UNIFORMITY, PairScores
 from medldr.folders.latents_record import Latents
 from medldr.metric import Metric
 
@@ -33,7 +32,7 @@ def geometry(latents: Latents, options: Options) -> list[Line]:
 
     Args:
         latents: Of a run's images.
-        options: How many images and draws, and the weights of classes.
+        options: How many images and draws.
 
     Returns:
         By ``images`` (`TRAINING`, `TEST`, which are those of `Latents.tested`, and `ALL`), kind of

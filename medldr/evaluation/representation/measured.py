@@ -13,8 +13,7 @@ from medldr.evaluation.representation.neighbourhoods import neighbourhoods
 from medldr.evaluation.representation.neighbours import neighbours, robustness
 from medldr.evaluation.representation.operators import operators
 from medldr.evaluation.representation.pictures import PicturedNeighbours, pictured_neighbours
-from medldr.evaluation.representation.probed_images import not_trained_on
-from medldr.evaluation.representation.probes import Probes, probes
+from medldr.evaluation.representation.probes import Probes, not_trained_on, probes
 from medldr.evaluation.representation.queries import Queries
 from medldr.folders.latents_record import DEGRADED, RESTORED, Latents
 

@@ -156,15 +156,12 @@ def _comparable(latents: Latents) -> NDArray[np.bool_]:
     return keep
 
 
-def neighbourhoods(
-    latents: Latents, options: Options, *, within: bool = False
-) -> Neighbourhoods | None:
+def neighbourhoods(latents: Latents, options: Options) -> Neighbourhoods | None:
     """Count what the nearest neighbours of images share with them.
 
     Args:
         latents: Of a run.
         options: How many neighbours, and of how many images at most.
-        within: Whether images of a query's own group can be its neighbours.
 
     Returns:
         None where an image can have several labels, or no image has a possible neighbour.
@@ -172,7 +169,7 @@ def neighbourhoods(
     held = searchable(latents)
     if held is None:
         return None
-    owners = np.arange(len(held)) if within else held.units
+    owners = held.units
     if len(np.unique(owners)) < 2:
         return None
     asked = held.some(options.items, options.seed)

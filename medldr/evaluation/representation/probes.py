@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 import zlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +14,9 @@ from numpy.typing import NDArray
 from medldr.evaluation.intervals.bootstrap import Units
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.metrics.counts import class_counts
+from medldr.evaluation.metrics.sums import Array
 from medldr.evaluation.representation.drawn import Drawn, in_draws, sample_of, units_of
 from medldr.evaluation.representation.frame import Line, Options, where
-from medldr.evaluation.representation.probed_images import (
-    folds_apart,
-    in_order,
-    predict_apart,
-    sampled,
-)
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, Latents
 from medldr.metrics import metric_facts
 
@@ -27,6 +24,10 @@ METRIC = metric_facts("balanced_accuracy")
 CLASS, DOMAIN = "class", "domain"
 LABELS = "labels"
 """In place of a view: the domain as predicted from the class of an image, without its latents."""
+FOLDS: Final = 5
+"""Parts that images are cut into; fewer where a class has too few groups."""
+PENALTY: Final = 0.01
+"""Inverse strength of the penalty on the weights, scikit-learn's ``C``."""
 PAIRS = ((RESTORED, DEGRADED), (ORIGINAL, DEGRADED), (RESTORED, ORIGINAL))
 """Views that are compared: the first minus the second."""
 NOT_FINITE = "the latents are not all finite numbers"
@@ -68,7 +69,7 @@ class Probes:
         return self.drawn[target, view].minus(other.drawn[target, view], METRIC)
 
 
-def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.01) -> Probes:
+def probes(latents: Latents, options: Options) -> Probes:
     """Predict class and domain from z, z_d and z_r by logistic regression, groups apart.
 
     A probe sees standardised latents and is tested on groups that it was not fitted on, all images
@@ -79,8 +80,6 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
     Args:
         latents: The latents of a run.
         options: Items, draws and seed.
-        folds: Parts that images are cut into; fewer where a class has too few groups.
-        c: Inverse strength of the penalty on the weights, scikit-learn's ``C``.
 
     Source:
         The paper says that D confuses the classifier and R recovers the class, and measures
@@ -105,7 +104,7 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
         (1.0, 'the data have no domains')
     """
     latents = sampled(in_order(latents), options)
-    every = [_Probed(latents, options, target, folds, c) for target in (CLASS, DOMAIN)]
+    every = [_Probed(latents, options, target) for target in (CLASS, DOMAIN)]
     return Probes(
         frame=[line for one in every for line in one.lines()],
         drawn={(one.target, view): held for one in every for view, held in one.drawn.items()},
@@ -117,9 +116,7 @@ def probes(latents: Latents, options: Options, *, folds: int = 5, c: float = 0.0
 class _Probed:
     """One target, predicted from every kind of latents; ``reason`` says why it is not."""
 
-    def __init__(
-        self, latents: Latents, options: Options, target: str, folds: int, c: float
-    ) -> None:
+    def __init__(self, latents: Latents, options: Options, target: str) -> None:
         self.target, self.drawn, self.notes = target, dict[str, Drawn](), list[str]()
         self.chance: float | str = ""
         self.latents, self.folds, self.key = latents.select(np.arange(0)), 0, 0
@@ -141,7 +138,7 @@ class _Probed:
         latents = latents.select(np.isin(truth, kept))
         truth = np.searchsorted(kept, truth[np.isin(truth, kept)]).astype(np.int64)
         unit = units_of(latents)
-        parts = folds_apart(truth, unit.number, folds, options.seed)
+        parts = folds_apart(truth, unit.number, FOLDS, options.seed)
         if not parts:
             self.reason = "there are too few groups to test a probe on"
             return
@@ -149,7 +146,7 @@ class _Probed:
         self.key = _key(latents, unit, truth)
         finite = {k: v.z.astype(np.float64) for k, v in latents.views.items()
                   if np.isfinite(v.z).all()}  # fmt: skip
-        fitted = {name: predict_apart(z, truth, parts, c) for name, z in finite.items()}
+        fitted = {name: predict_apart(z, truth, parts, PENALTY) for name, z in finite.items()}
         predictions = {name: predicted for name, (predicted, _) in fitted.items()}
         if self._with_labels:
             predictions[LABELS] = from_labels(latents.label.astype(np.int64), truth)
@@ -246,3 +243,106 @@ def from_labels(label: NDArray[np.int64], truth: NDArray[np.int64]) -> NDArray[n
     np.add.at(counts, (truth, label), 1.0)
     most: NDArray[np.int64] = (counts / counts.sum(axis=1, keepdims=True)).argmax(axis=0)
     return most[label]
+
+
+def not_trained_on(latents: Latents) -> Latents:
+    """The images that training has not used; all, where these lack a class or a domain of them.
+
+    A network may know its training images by heart, and then tells them better than new ones.
+    """
+    new = latents.split != "train"
+    for column in (latents.label, latents.domain):
+        for name in np.unique(column) if column.ndim == 1 else ():
+            if len(np.unique(latents.units[new & (column == name)])) < 2:
+                return latents
+    return latents.select(new)
+
+
+def in_order(latents: Latents) -> Latents:
+    """By rows of the dataset's table, with groups numbered in that order.
+
+    Runs that hold out other domains keep the same images in another order; they can be compared
+    only if the same images are drawn, dealt into folds and drawn again for intervals.
+    """
+    latents = latents.select(np.argsort(latents.row, kind="stable"))
+    known, place, number = np.unique(latents.group, return_index=True, return_inverse=True)
+    rank = np.argsort(np.argsort(place[known >= 0]))
+    return replace(latents, group=np.concatenate([np.full((known < 0).sum(), -1), rank])[number])
+
+
+def sampled(latents: Latents, options: Options) -> Latents:
+    """At most ``options.items`` rows, evenly from every class in every domain."""
+    if len(latents) <= options.items:
+        return latents
+    order = np.random.default_rng(options.seed).permutation(len(latents))
+    labels = np.zeros(len(order)) if latents.spec.multi_label else latents.label[order]
+    order = order[np.lexsort((labels, latents.domain[order]))]
+    places = np.arange(options.items) * len(order) // options.items
+    return latents.select(np.sort(order[places]))
+
+
+Rows: TypeAlias = NDArray[np.int64]
+Folds: TypeAlias = Sequence[tuple[Rows, Rows]]
+MOST_STEPS = 1_000
+"""Steps of a fit; more have never been seen to change a prediction."""
+
+
+def folds_apart(truth: Rows, group: Rows, folds: int, seed: int = 0) -> list[tuple[Rows, Rows]]:
+    """Cut rows into folds that keep groups whole and classes even, as many as can be fitted.
+
+    Args:
+        truth: ``(N,)`` class numbers from 0, all of which occur.
+        group: ``(N,)`` number of each row's group.
+        folds: The most; fewer where some class would be missing from the training of a fold.
+        seed: Of the order in which groups are dealt out.
+
+    Returns:
+        Rows of training and of test of each fold; empty where no two folds can be made.
+
+    Example:
+        >>> truth = np.array([0, 0, 1, 1])
+        >>> [test.tolist() for _, test in folds_apart(truth, np.array([0, 1, 2, 3]), 5)]
+        [[1, 2], [0, 3]]
+    """
+    from sklearn.model_selection import StratifiedGroupKFold
+
+    classes = len(np.unique(truth))
+    for number in range(min(folds, len(np.unique(group))), 1, -1):
+        if number > np.bincount(truth).max():
+            continue
+        splitter = StratifiedGroupKFold(number, shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            # It warns of a class with fewer rows than folds, which is looked at below.
+            warnings.filterwarnings("ignore", "The least populated class", UserWarning)
+            found = list(splitter.split(np.zeros(len(truth)), truth, group))
+        if all(len(test) and len(np.unique(truth[fit])) == classes for fit, test in found):
+            return found
+    return []
+
+
+def predict_apart(x: Array, truth: Rows, folds: Folds, c: float) -> tuple[Rows, int]:
+    """Predict every row by a logistic regression on standardised features of the other folds.
+
+    Args:
+        x: ``(N, D)`` finite features.
+        truth: ``(N,)`` class numbers.
+        folds: From `folds_apart`.
+        c: Inverse strength of the penalty.
+
+    Returns:
+        ``(N,)`` predicted class numbers, and the number of fits that did not converge.
+    """
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import cross_val_predict
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    regression = LogisticRegression(C=c, class_weight="balanced", max_iter=MOST_STEPS)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always", ConvergenceWarning)
+        predicted = cross_val_predict(
+            make_pipeline(StandardScaler(), regression), x, truth, cv=folds
+        )
+    unfinished = sum(issubclass(each.category, ConvergenceWarning) for each in heard)
+    return predicted.astype(np.int64), unfinished

@@ -9,21 +9,22 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import logging
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from medldr.evaluation.intervals.estimate import Estimate
-from medldr.folders.evaluation_record import Number
-from medldr.metrics import metric_facts
+from medldr.errors import did_you_mean
 from medldr.reporting.document import Drawing
-from medldr.reporting.table import interval
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 logger = logging.getLogger("medldr.reporting")
 
@@ -312,14 +313,31 @@ def shorten(text: str, limit: int = 22) -> str:
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 
-def number_text(key: str, number: Number | None) -> str:
-    """A metric with its interval, as a legend has it.
+@cache
+def figures_file() -> Mapping[str, Any]:
+    """The file, as it is: ``words`` by figure, and lists of charts."""
+    path = Path(__file__).parents[1] / "templates" / "figures.json"
+    found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def figure_words(name: str, /, **given: object) -> dict[str, Any]:
+    """Title, caption and labels of the axes, as `draw_axes` takes them.
+
+    Args:
+        name: The figure.
+        given: Values of its title and caption.
+
+    Raises:
+        LookupError: If the file lacks it.
 
     Example:
-        >>> number_text("auc", Number(value=0.875, low=0.75, high=1.0)), number_text("auc", None)
-        ('0.875 (0.750 to 1.000)', 'n/a')
+        >>> figure_words("reliability", ece="0.1", reading="", definition="", bins=15)["title"]
+        'Reliability, ECE 0.1'
     """
-    if number is None or number.value is None:
-        return "n/a"
-    ends = interval(Estimate.of(number), metric_facts(key))
-    return f"{metric_facts(key).show(number.value)}{f' ({ends})' if ends else ''}"
+    known = figures_file()["words"]
+    if name not in known:
+        raise LookupError(f"figures.json has no words.{name}.{did_you_mean(name, known)}")
+    said = known[name]
+    filled = {key: said[key].format(**given) for key in ("title", "caption")}
+    return {**filled, "labels": (said["x"], said["y"])}

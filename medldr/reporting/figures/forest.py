@@ -9,16 +9,9 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metric import Metric
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import (
-    BLUE,
-    INK,
-    MUTED,
-    PAPER,
-    add_tips,
-    draw_axes,
-    shorten,
-)
-from medldr.reporting.table import interval
+from medldr.reporting.figures import drawing as palette
+from medldr.reporting.figures.drawing import add_tips, draw_axes, shorten
+from medldr.reporting.table import ends_of, interval, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +38,7 @@ class Whisker(NamedTuple):
     label: str
     held: Estimate
     shape: Literal["o", "s", "diamond"] = "s"
-    colour: str = BLUE
+    colour: str = palette.BLUE
     size: float = SIZE
 
 
@@ -82,16 +75,16 @@ def forest_figure(
 
     def paint(axes: Axes) -> None:
         if reference:
-            axes.axvline(0, color=INK, lw=1.4, label=f"{reference} (reference)")
+            axes.axvline(0, color=palette.INK, lw=1.4, label=f"{reference} (reference)")
         for place, row in enumerate(rows):
             _mark(axes, row, place, factor)
         for shape, text in (legend or {}).items():
             if colours := {row.colour for row in rows if row.shape == shape}:
-                ink = colours.pop() if len(colours) == 1 else MUTED
-                face = PAPER if shape == "o" else ink
+                ink = colours.pop() if len(colours) == 1 else palette.MUTED
+                face = palette.PAPER if shape == "o" else ink
                 axes.plot([], [], shape, ms=SIZE, color=ink, markerfacecolor=face, label=text)
         if margin is not None:
-            axes.axvline(factor * margin, color=INK, lw=1, ls="--")
+            axes.axvline(factor * margin, color=palette.INK, lw=1, ls="--")
         points = [(factor * _centre(r.held), i) for i, r in enumerate(rows) if r.held != Estimate()]
         add_tips(axes, [x for x, _ in points], [y for _, y in points], told)
         limit = 44 if reference else 30
@@ -129,18 +122,16 @@ def _say_sides(axes: Axes, known: Metric) -> None:
         text, apart = (f"← {word}", -8) if side == "left" else (f"{word} →", 8)
         axes.annotate(
             text, (0, 1), (apart, 20), xycoords=("data", "axes fraction"),
-            textcoords="offset points", ha="left" if apart > 0 else "right", color=MUTED,
+            textcoords="offset points", ha="left" if apart > 0 else "right", color=palette.MUTED,
         )  # fmt: skip
 
 
 def _text(row: Whisker, metric: str, *, signed: bool) -> str:
     """A row in words."""
     known, held = metric_facts(metric), row.held
-    ends = interval(held, known, signed=signed)
-    if held.mean is None:
-        return f"{row.label} {ends}"
-    number = known.show_difference(held.mean) if signed else known.show(held.mean)
-    return f"{row.label} {number}{f' ({ends})' if ends else ''}"
+    alone = held.mean is None
+    text = (interval if alone else number_text)(held, known, signed=signed)
+    return f"{row.label} {text}"
 
 
 def _centre(held: Estimate) -> float:
@@ -151,7 +142,7 @@ def _centre(held: Estimate) -> float:
 
 def _mark(axes: Axes, row: Whisker, place: int, factor: float) -> None:
     held, ink = row.held, row.colour
-    ends = [] if held.low is None or held.high is None else [factor * held.low, factor * held.high]
+    ends = ends_of(held, factor)
     if held.mean is None:
         axes.plot(ends, [place] * len(ends), color=ink, lw=1.8, marker="|", ms=9)
     elif row.shape == "diamond" and ends:
@@ -161,7 +152,7 @@ def _mark(axes: Axes, row: Whisker, place: int, factor: float) -> None:
     else:
         axes.plot(ends, [place] * len(ends), color=ink, lw=2.2)
         marker = "D" if row.shape == "diamond" else row.shape
-        face = PAPER if row.shape == "o" else ink
+        face = palette.PAPER if row.shape == "o" else ink
         axes.plot(
             [factor * held.mean], [place], marker, ms=row.size, color=ink, markerfacecolor=face,
             mew=1.8,

@@ -7,17 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from medldr.folders.evaluation_record import Number
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import (
-    FAINT,
-    MUTED,
-    add_tips,
-    draw_axes,
-    look,
-    number_text,
-    shorten,
-    time_ticks,
-)
+from medldr.reporting.figures import drawing as palette
+from medldr.reporting.figures.drawing import add_tips, draw_axes, look, shorten, time_ticks
+from medldr.reporting.table import number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,6 +33,7 @@ class Curve:
         style: How matplotlib draws it.
         band: Lower and upper ends of a band around it.
         tips: What each point says under the pointer.
+        ends: The interval of each point, drawn as a vertical line; empty where it has none.
     """
 
     x: Sequence[float]
@@ -47,6 +42,7 @@ class Curve:
     style: dict[str, Any] = field(default_factory=dict)
     band: tuple[Sequence[float], Sequence[float]] | None = None
     tips: Sequence[str] = ()
+    ends: Sequence[Sequence[float]] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +83,7 @@ def lines_figure(
 
     def paint(axes: Axes) -> None:
         for guide in guides:
-            style = {"color": MUTED, "lw": 1, "ls": ":", **guide.style}
+            style = {"color": palette.MUTED, "lw": 1, "ls": ":", **guide.style}
             if guide.x is not None:
                 axes.axvline(guide.x, label=guide.label or None, **style)
             elif guide.y is not None:
@@ -99,6 +95,8 @@ def lines_figure(
             style = {"marker": marker, "ms": 4, **curve.style}
             if curve.band is not None:
                 axes.fill_between(curve.x, *curve.band, color=style["color"], alpha=0.16, lw=0)
+            for at, ends in zip(curve.x, curve.ends, strict=False):
+                axes.plot([at] * len(ends), ends, color=style["color"], lw=1.2)
             axes.plot(curve.x, curve.y, label=curve.label or None, **style)
             if curve.tips:
                 add_tips(axes, curve.x, curve.y, curve.tips)
@@ -136,14 +134,15 @@ def labelled(
         numbers: What each is ranked by.
         words: Further arguments of `lines_figure`.
     """
-    texts = {n: number_text(key, number) for n, number in numbers.items()}
+    texts = {n: number_text(number, metric_facts(key))
+             for n, number in numbers.items()}  # fmt: skip
     named = list(curves)
     if len(curves) > MOST_CURVES:
         areas = {n: number.value or 0.0 for n, number in numbers.items() if number is not None}
         ranked = sorted(named, key=lambda n: -areas.get(n, 0.0))
         named = ranked[:3] + ranked[-3:]
         words["title"] += f", {len(named)} of {len(curves)} labelled"
-    faint = {"color": FAINT, "lw": 1}
+    faint = {"color": palette.FAINT, "lw": 1}
     drawn = [
         replace(c, style=faint | c.style, tips=()) for n, c in curves.items() if n not in named
     ]

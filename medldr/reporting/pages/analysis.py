@@ -7,19 +7,20 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Final
 
-from medldr.reporting.assembly import assemble
 from medldr.reporting.document import Bullets, Document, Section
-from medldr.reporting.prose import section
+from medldr.reporting.prose import assemble, section
 from medldr.reporting.sections.analysis.answers import answers, verdict
-from medldr.reporting.sections.analysis.frames import Runs, csv_lines, of_runs
 from medldr.reporting.sections.analysis.gains import gains_answers
 from medldr.reporting.sections.analysis.sweeps import Sweeps
 from medldr.reporting.sections.analysis.topics import (
     Pictures,
+    Runs,
     centres_section,
+    csv_lines,
     geometry_section,
     maps_section,
     neighbours_section,
+    of_runs,
     operators_section,
     pictures_section,
     probes_section,

@@ -10,12 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from medldr.config.method import method_title
-from medldr.config.sections import dataset_name
+from medldr.config.sections import dataset_name, section
+from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.privacy import hide_ids
+from medldr.folders.run_record import RunRecord
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Document, Paragraph, Section
 from medldr.reporting.read.run import RunFiles
-from medldr.reporting.sections.checklist_facts import known_facts
+from medldr.reporting.results.headline import headline, headline_split
+from medldr.reporting.sections.run.about import card_entries
+from medldr.reporting.sections.run.about import facts as run_facts
+from medldr.reporting.sections.run.parts import subgroup_notes
+from medldr.reporting.sections.run.verdict import scored_verdict, threshold_text
 from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.wording import ordered
 from medldr.types import SPLIT_TITLES
 
 PLACE = re.compile(r"\{([\w.]+)(?::([^}]*))?\}")
@@ -84,3 +92,115 @@ def _shown(value: Any, how: str) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value))
     return format(value, how)
+
+
+def known_facts(files: RunFiles, words: Mapping[str, str]) -> dict[str, Any]:
+    """What `templates/checklist.json` has places for: files as they are, and texts made of them.
+
+    Args:
+        files: The run.
+        words: Sentences to fill, by name.
+    """
+    data = section(files.config, "data")
+    found: dict[str, Any] = {
+        **{_key(name): text for name, text in run_facts(files)},
+        "card": {_key(name): text for name, text in card_entries(files).items()},
+        "record": files.record,
+        "config": files.config,
+        "notes": " ".join(f"{note.rstrip('.')}." for note in files.notes),
+    }
+    if files.skipped_files:
+        found["skipped"] = words["skipped"].format(count=f"{files.skipped_files:,}")
+    if data.get("split_rule"):
+        rule, seed = data["split_rule"], data.get("split_seed", 0)
+        found["splitting"] = words["own_splits"].format(rule=rule, seed=seed)
+    if files.record is not None:
+        found |= _of_record(files.record, files.config, words)
+    if files.evaluation is not None:
+        found |= _of_evaluation(files, files.evaluation, words)
+    return found
+
+
+def _key(name: str) -> str:
+    return name.lower().replace(" ", "_")
+
+
+def _of_record(
+    record: RunRecord, config: Mapping[str, Any], words: Mapping[str, str]
+) -> dict[str, Any]:
+    spec, training, model = record.spec, section(config, "training"), section(config, "model")
+    pretrained = words["pretrained"].format(name=model.get("pretrained"))
+    sources = {
+        words["init_from"]: training.get("init_from"),
+        words["weights_file"]: model.get("weights"),
+        pretrained: model.get("pretrained"),
+        words["random_weights"]: True,
+    }
+    git, hardware = (record.provenance.get(key) or {} for key in ("git", "hardware"))
+    commit = str(git.get("commit") or "")[:12]
+    lengths = (("epoch", record.epochs), ("step", record.steps))
+    shape = () if spec is None else spec.spatial_size
+    return {
+        "weights": next(text for text, used in sources.items() if used),
+        "code": f"{commit} with changes" if commit and git.get("changed") else commit,
+        "trained": [f"{n:,} {w}{'' if n == 1 else 's'}" for w, n in lengths if n is not None],
+        "class_weights": _weights_text(training),
+        "devices": [*filter(None, [hardware.get("cpu")]), *(hardware.get("gpus") or ())],
+        "size": " x ".join(map(str, shape)),
+        "class_counts": {} if spec is None else dict(
+            zip(spec.class_names, spec.class_counts, strict=False)
+        ),
+    }  # fmt: skip
+
+
+def _weights_text(training: Mapping[str, Any]) -> str:
+    value = training.get("class_weights")
+    if isinstance(value, Mapping):
+        words = str(value.get("kind", "")).replace("_", " ")
+        words += f", beta {value['beta']:g}" if "beta" in value else ""
+        unit = "steps" if training.get("steps") else "epochs"
+        return words + (f", after {value['start']} {unit}" if value.get("start") else "")
+    if isinstance(value, list | tuple):
+        return ", ".join(f"{weight:g}" for weight in value)
+    return str(value or "none")
+
+
+def _of_evaluation(
+    files: RunFiles, scored: EvaluationRecord, words: Mapping[str, str]
+) -> dict[str, Any]:
+    split, point, mistakes = headline(scored), scored.operating_point, files.mistakes
+    if split is None:
+        return {}
+    threshold = words["most_probable"]
+    if scored.task == "multi-label":
+        own = "labels_threshold" if scored.operating_points else "labels_at_half"
+        threshold = words[own].format(specificity=scored.specificity)
+    elif point is not None and point.threshold is not None:
+        threshold = words["threshold"].format(
+            how=threshold_text(scored), threshold=point.threshold, positive=scored.positive_class
+        )
+    oracle = scored.selection is not None and scored.selection.oracle
+    said, tested = scored_verdict(scored), headline_split(scored) == "test"
+    unseen = [name for name, entry in split.domains.items() if not entry.seen]
+    of_subgroups = [
+        f"{column}: {note}"
+        for column, division in split.subgroups.items()
+        for note in subgroup_notes(division, scored)
+    ]
+    pictured = mistakes is not None and mistakes.items
+    return {
+        "evaluation": scored,
+        "lead": f"{said.word.capitalize()}. {said.text}",
+        "metrics": [metric_facts(key).title for key in ordered(split.metrics)],
+        "unit": "groups (patients, slides)" if split.unit == "group" else "images",
+        "threshold": threshold,
+        "oracle": words["oracle"] if oracle else "",
+        "blind": "" if oracle else words["blind"],
+        "unseen": unseen if tested else [],
+        "subgroups": list(split.subgroups),
+        "subgroup_result": " ".join(of_subgroups),
+        "mistakes": words["mistakes"].format(shown=len(mistakes.items), wrong=mistakes.wrong)
+        if mistakes is not None and pictured
+        else "",
+        "result": " ".join([said.text, *said.more]),
+    }

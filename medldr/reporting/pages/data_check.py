@@ -19,7 +19,6 @@ from medldr.evaluation.inputs.simple_controls import Control, shortcuts
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_ids
 from medldr.metrics import metric_facts
-from medldr.reporting.assembly import assemble
 from medldr.reporting.document import (
     Block,
     Bullets,
@@ -30,8 +29,8 @@ from medldr.reporting.document import (
     Section,
     Verdict,
 )
-from medldr.reporting.prose import section, sentence
-from medldr.reporting.sections.class_sizes import size_figures, unequal
+from medldr.reporting.figures.bars import size_figures, unequal
+from medldr.reporting.prose import assemble, section, sentence
 from medldr.reporting.table import DASH, Cell, Row, Table
 from medldr.reporting.wording import split_name
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from medldr.data.counting import counted
-from medldr.reporting.assembly import assemble
 from medldr.reporting.document import (
     Bullets,
     Document,
@@ -17,7 +16,7 @@ from medldr.reporting.document import (
     Section,
     Verdict,
 )
-from medldr.reporting.prose import section, sentence
+from medldr.reporting.prose import assemble, section, sentence
 from medldr.reporting.table import Cell, Row, Table
 
 _MOST_CLASSES = 4

@@ -7,13 +7,12 @@ from collections.abc import Callable
 from medldr.config.method import method_title
 from medldr.config.sections import dataset_name
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.reporting.assembly import Parts, answered, assemble
 from medldr.reporting.document import Document, Drawing, Figures, Paragraph, Section
-from medldr.reporting.prose import section, sentence
+from medldr.reporting.prose import Parts, answered, assemble, section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import headline
 from medldr.reporting.sections.published import run_published
-from medldr.reporting.sections.run import about, tables, weights
+from medldr.reporting.sections.run import about, tables
 from medldr.reporting.sections.run.clinical import clinical
 from medldr.reporting.sections.run.drawn import (
     confusion_figure,
@@ -23,11 +22,10 @@ from medldr.reporting.sections.run.drawn import (
     roc_curves,
     roc_figure,
 )
-from medldr.reporting.sections.run.parts import where
+from medldr.reporting.sections.run.parts import subgroups, where
 from medldr.reporting.sections.run.result import first_figure, result
-from medldr.reporting.sections.run.subgroups import subgroups
-from medldr.reporting.sections.run.training import curves
 from medldr.reporting.sections.run.verdict import banners, verdict
+from medldr.reporting.sections.training import curves
 
 
 def run_page(files: RunFiles) -> Document:
@@ -61,12 +59,11 @@ def _sections(files: RunFiles) -> list[Section]:
         ("clinical", lambda: clinical(files)),
         ("domains", lambda: tables.domains(scored)),
         ("subgroups", lambda: subgroups(files)),
-        ("groups", lambda: tables.groups(scored)),
         ("classes", lambda: tables.classes(scored)),
         ("judging", lambda: judging(scored)),
         ("splits", lambda: tables.splits(scored)),
-        ("rules", lambda: weights.rules(files)),
-        ("recalibration", lambda: weights.recalibration(scored)),
+        ("rules", lambda: tables.rules(files)),
+        ("recalibration", lambda: tables.recalibration(scored)),
         ("published", lambda: section("run", "published", run_published(files))),
     ]
     return assemble("run", [*first, *numbers, *last])
@@ -90,14 +87,13 @@ def judging(scored: EvaluationRecord) -> Section | None:
         "precision-recall": lambda: precision_recall_figure(split),
         "reliability": lambda: reliability_figure(split, scored),
     }
-    drawn = [make() for name, make in makers.items() if name != shown]
-    drawings = [drawing for drawing in drawn if drawing is not None]
+    figures = Figures.of(*(make() for name, make in makers.items() if name != shown))
     table = None if single or not split.confusion else tables.label_table(split, names)
     auc = split.metrics.get("auc")
     reason = (auc and auc.reason) or "it is undefined here"
     absent = Paragraph("" if roc_curves(split) else f"There is no ROC curve: {reason}.")
-    blocks = [where(scored), table, absent, Figures(drawings)]
-    return section("run", "judging", *blocks) if table or drawings else None
+    blocks = [where(scored), table, absent, figures]
+    return section("run", "judging", *blocks) if table or figures.drawings else None
 
 
 def training(files: RunFiles) -> Section | None:

@@ -7,21 +7,19 @@ from dataclasses import dataclass, replace
 
 from medldr.config.sections import dataset_name
 from medldr.folders.sweep_record import SweepFolder
-from medldr.reporting.assembly import Parts, answered, assemble
 from medldr.reporting.document import Banner, Bullets, Document, Section
-from medldr.reporting.prose import section
+from medldr.reporting.prose import Parts, answered, assemble, section
 from medldr.reporting.read.study import Study
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import Column, splits
-from medldr.reporting.sections.degenerate import EVERY, banners, collapse_texts
+from medldr.reporting.sections.basis import EVERY, banners, collapse_texts
 from medldr.reporting.sections.held_out import held_out
 from medldr.reporting.sections.published import held_out_published, sweep_published
 from medldr.reporting.sections.rows import count, grouped, listed
 from medldr.reporting.sections.selection import selection
-from medldr.reporting.sections.sweep import details, sets
+from medldr.reporting.sections.sweep import details
 from medldr.reporting.sections.sweep import result as grids
 from medldr.reporting.sections.sweep.common import Results, for_pages, results_of
-from medldr.reporting.sections.sweep.differences import differences
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.sections.sweep.verdict import sweep_verdict
 from medldr.reporting.table import Table
@@ -62,20 +60,18 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
     parts: Parts = [
         ("result", lambda: grids.result(shown)),
         ("grids", lambda: grids.other_grids(shown)),
-        ("differences", lambda: differences(shown)),
+        ("differences", lambda: details.differences(shown)),
         ("left_out", lambda: held_out(shown.held_out, results.metrics[0])),
         ("folds", lambda: details.folds(shown)),
         ("choice", lambda: selection(study)),
         ("missing", lambda: missing_runs(study, found)),
         ("notes", lambda: grids.numbers_made(shown, notes)),
         ("rules", lambda: details.rules(shown)),
-        ("classes", lambda: details.classes(shown)),
         ("calibration", lambda: details.calibration(shown)),
         ("domains", lambda: details.domains(shown)),
-        ("groups", lambda: details.worst_group(shown)),
         ("published", lambda: _published(shown)),
-        ("curves", lambda: sets.curves(shown)),
-        ("runs", lambda: sets.runs(shown)),
+        ("curves", lambda: details.curves(shown)),
+        ("runs", lambda: details.runs(shown)),
     ]
     document = Document(
         _title(study),

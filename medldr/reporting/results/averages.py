@@ -93,7 +93,7 @@ class Averages:
         known = [pair for pair in pairs if pair is not None and pair.estimate.mean is not None]
         if not known or len(known) < len(pairs):
             return None
-        each = [d.estimate if d.method == row else _turned(d.estimate) for d in known]
+        each = [d.estimate if d.method == row else d.estimate.turned for d in known]
         ours, theirs = (tuple(Cell(column, name) for column in columns) for name in (row, other))
         seeds = [of for cells in (ours, theirs) if (of := self._by_seed(cells)) is not None]
         span = metric_facts(self.metric).span
@@ -190,11 +190,6 @@ def average_differences(
     found = [averages.minus(columns, row, study.reference) for row in rows]
     known = [difference for difference in found if difference is not None]
     return {of.method: of for of in corrected(known, study.layout.controls)}
-
-
-def _turned(estimate: Estimate) -> Estimate:
-    """A difference the other way round; its variance is the same."""
-    return replace(estimate, mean=-(estimate.mean or 0.0))
 
 
 def _whole(column: Column, split: str, metric: str, row: str) -> bool:

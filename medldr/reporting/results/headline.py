@@ -58,3 +58,17 @@ def tested_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
 def large_domains(evaluation: EvaluationRecord) -> dict[str, DomainRecord]:
     """Those of at least `FEWEST` images."""
     return {n: of for n, of in tested_domains(evaluation).items() if (of.n or 0) >= FEWEST}
+
+
+def target_value(evaluation: EvaluationRecord | None, target: str, metric: str) -> float | None:
+    """A metric on target_in, target_out or target_all; None where it was not evaluated.
+
+    Args:
+        evaluation: The evaluation of the run.
+        target: The part of the test split.
+        metric: The metric.
+    """
+    if evaluation is None:
+        return None
+    part = "" if target == "target_all" else target
+    return evaluation.scores.value("test", metric, part=part)

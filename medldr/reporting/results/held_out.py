@@ -21,8 +21,7 @@ from medldr.metrics import metric_facts
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.averages import NOT_DRAWN
 from medldr.reporting.results.class_mix import Chance, chance
-from medldr.reporting.results.frame import score_frame
-from medldr.reporting.results.held_runs import HeldRun, domain_of, held_runs, set_domains
+from medldr.reporting.results.frame import HeldRun, domain_of, held_runs, score_frame, set_domains
 
 
 @dataclass

@@ -17,8 +17,7 @@ from medldr.reporting.results.held_out import (
     mean_over_domains,
     seeds_over_sets,
 )
-from medldr.reporting.sections.chance import chance_row
-from medldr.reporting.sections.rows import count, grouped, method_row
+from medldr.reporting.sections.rows import chance_row, count, grouped, method_row
 from medldr.reporting.table import AVERAGE, Table
 from medldr.reporting.wording import TARGETS
 

@@ -9,23 +9,26 @@ from typing import NamedTuple, TypeAlias
 from medldr.config.method import model_title
 from medldr.config.sections import held_out
 from medldr.evaluation.comparison.comparison import Comparison, Size
-from medldr.evaluation.intervals.estimate import Estimate, spread
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.inference import average as mean_of_sets
 from medldr.metrics import metric_facts
 from medldr.reporting.prose import sentence
-from medldr.reporting.published.match import (
+from medldr.reporting.published.numbers import (
+    MEAN,
+    METRICS,
+    TRAINING_DOMAIN,
     Ours,
+    Published,
     Relation,
     beside,
-    by_source,
     nearest_first,
+    on_domain,
     relation,
 )
-from medldr.reporting.published.numbers import MEAN, METRICS, TRAINING_DOMAIN, Published
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study
-from medldr.reporting.results.candidates import target_value
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.results.headline import target_value
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.basis import size_note
 from medldr.reporting.sections.held_out import sizes_of
@@ -40,19 +43,21 @@ Group: TypeAlias = Sequence[Published | None]
 
 
 class Place(NamedTuple):
-    """What one of our methods has in one column.
+    """What one of our methods has in one column, and what others have published there.
 
     Attributes:
         ours: The ids of one of its runs; None where none is finished.
         value: Its number; None where it has none.
         metric: What the column is of.
         searched: Whether its settings are the best of several.
+        theirs: The published numbers of the method, of which rows below its own are made.
     """
 
     ours: Ours | None
     value: Estimate | None
     metric: str = METRIC
     searched: bool = False
+    theirs: Sequence[Published] = ()
 
 
 def run_published(files: RunFiles) -> Table | None:
@@ -72,11 +77,10 @@ def run_published(files: RunFiles) -> Table | None:
     )
     if found is not None or len(domains) != 1:
         return found
-    caption = f"Ours and published, {domains[0]} held out, on {PART}"
-    table = _table(caption, [metric_facts(METRIC).heading])
     own = Estimate(target_value(files.evaluation, TARGET, METRIC))
-    groups = by_source(ours.dataset, ours.method, domains)
-    return _finished(table, _rows(table, "This run", [Place(ours, own)], groups))
+    place = Place(ours, own, theirs=on_domain(ours.dataset, ours.method, domains[0]))
+    caption = f"Ours and published, {domains[0]} held out, on {PART}"
+    return _table(caption, [metric_facts(METRIC).heading], {"": [place]})
 
 
 def comparison_published(comparison: Comparison, runs: Mapping[str, RunFiles]) -> Table | None:
@@ -104,19 +108,19 @@ def _fixed_split(
     own: Mapping[str, tuple[Ours, Mapping[str, Estimate]]], counts: str
 ) -> Table | None:
     """Ours by heading, then every published result of the data set, nearest first."""
-    groups = nearest_first([ours for ours, _ in own.values()])
-    metrics = [key for key in METRICS if any(key in group for group in groups)]
+    each = [ours for ours, _ in own.values()]
+    groups = nearest_first(each)
     if not groups:
         return None
-    headings = [metric_facts(key).heading for key in metrics]
-    table = _table(f"Ours and published, test split, n = {counts}", headings, intervals=True)
+    metrics = [key for key in METRICS if any(key in group for group in groups)]
+    headings = ["Method", "Protocol", *(metric_facts(key).heading for key in metrics)]
+    table = Table(f"Ours and published, test split, n = {counts}", headings, texts=(1,))
     augmented = any(entry.augmentation for group in groups for entry in group.values())
     for heading, (ours, numbers) in own.items():
         places = [Place(ours, numbers.get(key), key) for key in metrics]
         table.rows.append(_own(table, heading, places, augmented=augmented))
     for group in groups:
         entry = next(iter(group.values()))
-        each = [ours for ours, _ in own.values()]
         same = (ours for ours in each if relation(ours, entry) is Relation.SAME)
         alike = (ours for ours in each if ours.method == entry.method)
         nearest = next(same, None) or next(alike, each[0])
@@ -128,90 +132,67 @@ def _fixed_split(
 
 def sweep_published(study: Study, columns: Sequence[Column]) -> list[Table]:
     """One table per published metric: our mean in each data set, and the published numbers."""
+
+    def place(row: str, column: Column, metric: str) -> Place:
+        files = study.files(row, column.name)
+        theirs = [each.entry for each in beside(study, column.name, row, metric)]
+        mean = _mean_alone(column.estimate("test", metric, row))
+        return Place(Ours.of(files) if files else None, mean, metric, theirs=theirs)
+
     tables = []
     for metric in METRICS:
-        found = {(r, c.name): beside(study, c.name, r, metric) for r in study.rows for c in columns}
-        shown = [c for c in columns if any(found[row, c.name] for row in study.rows)]
+        found = {row: {c.name: place(row, c, metric) for c in columns} for row in study.rows}
+        shown = [c for c in columns if any(of[c.name].theirs for of in found.values())]
+        methods = {row: [of[column.name] for column in shown] for row, of in found.items()}
         caption = f"{metric_facts(metric).heading}: ours and published, test"
-        table, rows = _table(caption, [column.name for column in shown]), list[Row]()
-        for row in study.rows:
-            groups: dict[tuple[str, str], list[Published | None]] = {}
-            for number, column in enumerate(shown):
-                for entry in (each.entry for each in found[row, column.name]):
-                    group = groups.setdefault((entry.source, entry.protocol), [None] * len(shown))
-                    group[number] = group[number] or entry
-            files = [study.files(row, column.name) for column in shown]
-            places = [
-                Place(
-                    Ours.of(f) if f else None, _mean_alone(c.estimate("test", metric, row)), metric
-                )
-                for f, c in zip(files, shown, strict=True)
-            ]
-            rows += _rows(table, f"{row}: ours", places, list(groups.values()), f"{row}: ")
-        tables.append(_finished(table, rows, *size_note(shown, "test")))
+        names = [column.name for column in shown]
+        tables.append(_table(caption, names, methods, *size_note(shown, "test")))
     return [table for table in tables if table is not None]
 
 
 def held_out_published(sets: Sequence[HeldOut]) -> list[Table]:
-    """Tables of the means of several data sets, then of each set's domains."""
-    tables = [sets_published(sets), *map(domains_published, sets)]
+    """Each method's means over the domains of several data sets, then its numbers on each domain.
+
+    Returns:
+        The first only where there are several data sets; none where nobody published numbers of
+        these methods.
+    """
+    heading = metric_facts(METRIC).heading
+    rows = dict.fromkeys(row for found in sets for row in found.rows if row not in found.controls)
+    sizes = [f"{found.dataset}: {text}" for found in sets for text in sizes_of(found, TARGET)]
+    tables = [
+        _table(
+            f"{heading} on {PART}, mean over the domains of each data set, ours and published",
+            [found.dataset for found in sets],
+            {row: [_held(found, row, MEAN) for found in sets] for row in rows if len(sets) > 1},
+            sentence("average_of_sets"), *sizes, average=True,
+        )
+    ]  # fmt: skip
+    for found in sets:
+        domains = [*found.domains, *found.never]
+        lost = sentence("no_published_mean", held=len(found.domains), all=len(domains))
+        tables.append(_table(
+            f"{found.dataset}: {heading} on {PART}, ours and published",
+            [*domains, "Mean"],
+            {row: [_held(found, row, domain) for domain in (*domains, MEAN)]
+             for row in found.rows if row not in found.controls},
+            *([lost] if found.never else []), *sizes_of(found, TARGET),
+        ))  # fmt: skip
     return [table for table in tables if table is not None]
 
 
-def sets_published(sets: Sequence[HeldOut]) -> Table | None:
-    """Each method's means over the domains of several data sets, ours and published.
-
-    Returns:
-        None where there is a single data set, or nobody published a mean of these methods.
-    """
-    caption = f"{metric_facts(METRIC).heading} on {PART}, mean over the domains of each data set"
-    headings = [*(found.dataset for found in sets), AVERAGE]
-    table, rows = _table(f"{caption}, ours and published", headings), list[Row]()
-    names = dict.fromkeys(row for found in sets for row in found.rows if row not in found.controls)
-    for row in names if len(sets) > 1 else ():
-        places = [_mean_place(found, row) for found in sets]
-        groups: dict[tuple[str, ...], list[Published | None]] = {}
-        for number, (found, place) in enumerate(zip(sets, places, strict=True)):
-            method = place.ours.method if place.ours else ""
-            for (mean,) in by_source(found.dataset, method, [MEAN]):
-                if mean is not None:
-                    key = (mean.source, mean.selection, mean.protocol)
-                    groups.setdefault(key, [None] * len(sets))[number] = mean
-        rows += _rows(
-            table, f"{row}: ours", places, list(groups.values()), f"{row}: ", average=True
-        )
-    sizes = [f"{found.dataset}: {text}" for found in sets for text in sizes_of(found, TARGET)]
-    return _finished(table, rows, sentence("average_of_sets"), *sizes)
-
-
-def domains_published(found: HeldOut) -> Table | None:
-    """Each method's numbers on the domains of a data set, with the published ones below them.
-
-    Returns:
-        None where nobody published numbers of these methods on this data set.
-    """
-    domains = [*found.domains, *found.never]
-    caption = f"{found.dataset}: {metric_facts(METRIC).heading} on {PART}, ours and published"
-    table, rows = _table(caption, [*domains, "Mean"]), list[Row]()
-    for row in found.rows:
-        mean = _mean_place(found, row)
-        if mean.ours is not None and row not in found.controls:
-            values = [found.values(row, domain, TARGET, METRIC).values() for domain in domains]
-            means = [spread(list(several)) if several else None for several in values]
-            places = [*(mean._replace(value=_mean_alone(one)) for one in means), mean]
-            groups = by_source(found.dataset, mean.ours.method, [*domains, MEAN])
-            rows += _rows(table, f"{row}: ours", places, groups, f"{row}: ")
-    lost = sentence("no_published_mean", held=len(found.domains), all=len(domains))
-    return _finished(table, rows, *([lost] if found.never else []), *sizes_of(found, TARGET))
-
-
-def _mean_place(found: HeldOut, row: str) -> Place:
-    """Our mean over all domains of a set; without a number where a domain was not held out."""
-    whole = row in found.rows and not found.never
-    mean = mean_over_domains(found, row, TARGET, METRIC) if whole else None
+def _held(found: HeldOut, row: str, domain: str) -> Place:
+    """A method on a held-out domain; `MEAN` is over all of a set, none where any was not held."""
     files = next((entry.files for entry in found.of(row) if entry.files is not None), None)
-    ours = None if files is None else Ours.of(files)
-    return Place(ours, _mean_alone(mean), searched=row in found.searched)
+    if files is None:
+        return Place(None, None)
+    ours = Ours.of(files)
+    if domain != MEAN:
+        value = found.on_domain(row, domain, TARGET, METRIC)
+    else:
+        value = None if found.never else mean_over_domains(found, row, TARGET, METRIC)
+    theirs = on_domain(found.dataset, ours.method, domain)
+    return Place(ours, _mean_alone(value), METRIC, row in found.searched, theirs)
 
 
 def _mean_alone(found: Estimate | None) -> Estimate | None:
@@ -221,47 +202,59 @@ def _mean_alone(found: Estimate | None) -> Estimate | None:
     return Estimate(found.mean, found.sd, n=found.n, planned=found.planned)
 
 
-def _table(caption: str, headings: Sequence[str], *, intervals: bool = False) -> Table:
-    return Table(caption, ["Method", "Protocol", *headings], texts=(1,), intervals=intervals)
-
-
-def _rows(
-    table: Table,
-    heading: str,
-    places: Sequence[Place],
-    groups: Sequence[Group],
-    start: str = "",
-    *,
+def _table(
+    caption: str,
+    columns: Sequence[str],
+    methods: Mapping[str, Sequence[Place]],
+    *notes: str,
     average: bool = False,
-) -> list[Row]:
-    """Our row, and below it a row for each source of published numbers; none without a source.
+) -> Table | None:
+    """Our row of each method, and below it a row for each source; None without a source.
 
     Args:
-        table: Gets the footnotes.
-        heading: Of our row.
-        places: What our method has in each column.
-        groups: Of each source a published number per column.
-        start: What headings of published rows begin with.
+        caption: Of the table.
+        columns: Headings of the places.
+        methods: Its place in each column, by method; empty for a run, which has no other beside it.
+        notes: Sentences below the table.
         average: Whether a mean over all columns follows.
     """
-    if not groups:
-        return []
-    augmented = any(entry.augmentation for group in groups for entry in group if entry)
-    rows = [_own(table, heading, places, augmented=augmented)]
-    for group in groups:
-        entry = next(filter(None, group))
-        chosen = entry.selection not in ("", TRAINING_DOMAIN)
-        name = f"{start}{entry.source}{f', {entry.selection}' if chosen else ''}"
-        rows.append(_theirs(table, name, places, group))
-    if average:
-        numbers = [[Estimate(e.value) if e else None for e in group] for group in groups]
-        each = [[place.value for place in places], *numbers]
-        totals = [_mean_alone(mean_of_sets(of, metric_facts(METRIC))) for of in each]
-        rows = [
-            replace(r, cells=[*r.cells, replace(table.number(METRIC, t), style=r.cells[0].style)])
-            for r, t in zip(rows, totals, strict=True)
-        ]
-    return rows
+    headings = ["Method", "Protocol", *columns, *([AVERAGE] if average else [])]
+    table = Table(caption, headings, notes=[*notes], texts=(1,), intervals=False)
+    for method, places in methods.items():
+        start = f"{method}: " if method else ""
+        groups = _groups(places)
+        if not groups:
+            continue
+        augmented = any(entry.augmentation for group in groups for entry in group if entry)
+        heading = f"{start}ours" if method else "This run"
+        rows = [_own(table, heading, places, augmented=augmented)]
+        for group in groups:
+            entry = next(filter(None, group))
+            chosen = entry.selection not in ("", TRAINING_DOMAIN)
+            name = f"{start}{entry.source}{f', {entry.selection}' if chosen else ''}"
+            rows.append(_theirs(table, name, places, group))
+        if average:
+            numbers = [[Estimate(e.value) if e else None for e in group] for group in groups]
+            each = [[place.value for place in places], *numbers]
+            totals = [mean_of_sets(of, metric_facts(METRIC)) for of in each]
+            cells = [table.number(METRIC, _mean_alone(total)) for total in totals]
+            rows = [replace(r, cells=[*r.cells, replace(cell, style=r.cells[0].style)])
+                    for r, cell in zip(rows, cells, strict=True)]  # fmt: skip
+        table.rows += rows
+    if any(cell.extra.startswith(("SD", "SE")) for row in table.rows for cell in row.cells):
+        table.notes.append(sentence("spreads"))
+    return table if table.rows else None
+
+
+def _groups(places: Sequence[Place]) -> list[Group]:
+    """The published numbers of each source, selection and protocol, one per column."""
+    found: dict[tuple[str, ...], list[Published | None]] = {}
+    for number, place in enumerate(places):
+        for entry in place.theirs:
+            key = (entry.selection, entry.source, entry.protocol)
+            group = found.setdefault(key, [None] * len(places))
+            group[number] = group[number] or entry
+    return list(found.values())
 
 
 def _own(table: Table, heading: str, places: Sequence[Place], *, augmented: bool) -> Row:
@@ -315,10 +308,3 @@ def _protocol(table: Table, place: Place, entry: Published) -> Cell | None:
     style = "same" if found is Relation.SAME else ""
     extra = "; ".join([*words, found.value])
     return Cell(entry.protocol, extra=extra, mark=table.mark(signs), style=style)
-
-
-def _finished(table: Table, rows: Sequence[Row], *notes: str) -> Table | None:
-    """The table with its rows and notes; None where it has no row."""
-    spreads = any(cell.extra.startswith(("SD", "SE")) for row in rows for cell in row.cells)
-    table.rows, table.notes = [*rows], [*notes, *([sentence("spreads")] if spreads else [])]
-    return table if rows else None

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from medldr.evaluation.representation.probed_images import folds_apart, predict_apart
+from medldr.evaluation.representation.probes import folds_apart, predict_apart
 
 
 def test_groups_are_in_one_test_part_each_and_all_rows_are_tested():

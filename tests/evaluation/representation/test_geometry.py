@@ -7,19 +7,37 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
-from medldr.evaluation.representation import drawn, pair_scores, sphere
+from medldr.evaluation.representation import drawn, sphere
 from medldr.evaluation.representation.frame import Options, number, where
 from medldr.evaluation.representation.geometry import geometry, mean_of, mean_over_seeds
-from medldr.evaluation.representation.pair_scores import PairScores
-from medldr.evaluation.representation.sphere import alignment, uniformity
+from medldr.evaluation.representation.sphere import PairScores
 from medldr.folders.latents_record import View
 
 FEW = Options(draws=60)
-WEIGHTINGS = ("items", "pairs", "classes")
 
 
 def unit_of(z):
     return z.astype(np.float64) / np.linalg.norm(z.astype(np.float64), axis=1, keepdims=True)
+
+
+def squared(z):
+    """Squared distances of all pairs of different images, in both orders, by their rows."""
+    unit, apart = unit_of(z), ~np.eye(len(z), dtype=bool)
+    return ((unit[:, None] - unit) ** 2).sum(axis=2), apart
+
+
+def uniformity(z):
+    """The log of the mean closeness of two images."""
+    between, apart = squared(z)
+    return np.log(np.exp(-2 * between[apart]).mean())
+
+
+def alignment(z, label):
+    """The mean over images of the mean squared distance from the others of their class."""
+    between, apart = squared(z)
+    pairs = apart & (label[:, None] == label)
+    rows = pairs.any(axis=1)
+    return np.mean((between * pairs)[rows].sum(axis=1) / pairs[rows].sum(axis=1))
 
 
 def drawn_pairs(latents, copies):
@@ -35,7 +53,7 @@ def mean_by(values, weights):
     return np.average(values, weights=weights) if np.sum(weights) > 0 else np.nan
 
 
-def by_loops(latents, copies, weighting):
+def by_loops(latents, copies):
     """Uniformity, alignment, and alignment within and between domains of one draw."""
     z, label, domain = unit_of(latents.z), latents.label, latents.domain
     near, by_class, sizes = [], {}, {}
@@ -48,11 +66,9 @@ def by_loops(latents, copies, weighting):
         if label[i] == label[j]:
             by_class.setdefault(label[i], []).append((d, domain[i], domain[j]))
     size = {k: sum(n for (one, _), n in sizes.items() if one == k) for k in by_class}
-    weigh = {"items": lambda k: size[k], "pairs": lambda k: len(by_class[k]),
-             "classes": lambda k: 1}[weighting]  # fmt: skip
     all_of, within, between, both = [], [], [], []
     for k, pairs in by_class.items():
-        all_of.append((np.mean([d for d, _, _ in pairs]), weigh(k)))
+        all_of.append((np.mean([d for d, _, _ in pairs]), size[k]))
         far = [d for d, a, b in pairs if a != b]
         inside = {
             one: [d for d, a, b in pairs if a == one == b] for one in {a for _, a, _ in pairs}
@@ -62,7 +78,7 @@ def by_loops(latents, copies, weighting):
         if far and sum(counts):
             within.append(np.average([np.mean(held) for held in inside.values()], weights=counts))
             between.append(np.mean(far))
-            both.append(weigh(k))
+            both.append(size[k])
     return (
         np.log(np.mean(near)) if near else np.nan,
         mean_by(*zip(*all_of, strict=True)) if all_of else np.nan,
@@ -71,13 +87,9 @@ def by_loops(latents, copies, weighting):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
 @pytest.mark.parametrize("per_group", [0, 3])
-def test_every_draw_is_that_of_explicit_copies(
-    synthetic_latents, monkeypatch, weighting, per_group
-):
+def test_every_draw_is_that_of_explicit_copies(synthetic_latents, monkeypatch, per_group):
     latents = synthetic_latents(n=18, classes=2, per_group=per_group, seed=3)
-    options = replace(FEW, class_weights=weighting)
     held = []
     real = drawn.number
 
@@ -86,7 +98,7 @@ def test_every_draw_is_that_of_explicit_copies(
         return real(metric, value, draws, sample, reason)
 
     monkeypatch.setattr(drawn, "number", spy)
-    scores = PairScores(latents, "original", options)
+    scores = PairScores(latents, "original", FEW)
     every = np.ones(18, bool)
     classes = [latents.label == k for k in range(2)]
     scores.uniformity(every)
@@ -95,7 +107,7 @@ def test_every_draw_is_that_of_explicit_copies(
     names = np.unique(latents.units)
     copies = np.hstack([np.ones((len(names), 1)), *group_weights(
         len(names), 60, stream(0, "geometry"), 18)]).astype(int)  # fmt: skip
-    loops = [by_loops(latents, dict(zip(names, column, strict=True)), weighting)
+    loops = [by_loops(latents, dict(zip(names, column, strict=True)))
              for column in copies.T]  # fmt: skip
     expected = np.array(loops).T
     assert not np.isnan(expected).all(axis=1).any()
@@ -106,10 +118,9 @@ def test_every_draw_is_that_of_explicit_copies(
     assert held[4][1] == pytest.approx(expected[3] - expected[2], abs=1e-10, nan_ok=True)
 
 
-@pytest.mark.parametrize("weighting", WEIGHTINGS)
-def test_numbers_are_those_of_the_whole_set(synthetic_latents, weighting):
+def test_numbers_are_those_of_the_whole_set(synthetic_latents):
     latents = synthetic_latents(n=120, classes=4, domains=tuple("abcd"), unseen=("c", "d"))
-    found = geometry(latents, replace(FEW, class_weights=weighting))
+    found = geometry(latents, FEW)
     masks = {"train": latents.split == "train", "test": latents.split == "test",
              "all": np.ones(120, bool)}  # fmt: skip
     sets = {("all", ""): np.ones(120, bool)}
@@ -122,17 +133,17 @@ def test_numbers_are_those_of_the_whole_set(synthetic_latents, weighting):
         for (kind, name), rows in here.items():
             held = where(part, of=kind, name=name)
             assert {line["n"] for line in held} == {rows.sum()}
-            score = alignment(z[rows], label[rows], weighting=weighting).mean
+            score = alignment(z[rows], label[rows])
             assert number(held, measure="alignment").mean == pytest.approx(score, abs=1e-12)
             if kind != "class":
-                score = uniformity(z[rows]).mean
+                score = uniformity(z[rows])
                 assert number(held, measure="uniformity").mean == pytest.approx(score, abs=1e-12)
         for line in where(part, of="all"):
             assert line["held"].low < line["held"].mean < line["held"].high
     seen = np.isin(latents.domain, ["a", "b"])
     together = where(found, images="all", latents="original", of="domains", measure="uniformity")
     for line, rows in zip(together, (seen, ~seen), strict=True):
-        assert line["held"].mean == pytest.approx(uniformity(latents.z[rows]).mean, abs=1e-12)
+        assert line["held"].mean == pytest.approx(uniformity(latents.z[rows]), abs=1e-12)
     assert [line["name"] for line in together] == ["seen", "unseen"]
 
 
@@ -198,7 +209,7 @@ def test_large_sets_are_drawn_from(synthetic_latents):
     found = where(geometry(latents, replace(FEW, items=50)), images="all")
     assert {line["n"] for line in where(found, of="all")} == {50}
     held = latents.at_most(50, 0)
-    assert whole(found)["uniformity"].mean == pytest.approx(uniformity(held.z).mean, abs=1e-12)
+    assert whole(found)["uniformity"].mean == pytest.approx(uniformity(held.z), abs=1e-12)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 12])
@@ -247,7 +258,7 @@ def test_several_labels_have_no_alignment(synthetic_latents):
     label[0, 0] = np.nan
     found = geometry(replace(latents, label=label), FEW)
     held = whole(found, "test")
-    assert held["alignment"].reason == held[ACROSS].reason == pair_scores.SEVERAL_LABELS
+    assert held["alignment"].reason == held[ACROSS].reason == sphere.SEVERAL_LABELS
     assert held["uniformity"].low < held["uniformity"].mean < held["uniformity"].high
     assert where(found, of="class") == []
     check(found)
@@ -256,7 +267,7 @@ def test_several_labels_have_no_alignment(synthetic_latents):
 def test_one_domain_has_no_pairs_between_domains(synthetic_latents):
     for domains in ((), ("a",)):
         found = whole(geometry(synthetic_latents(n=60, domains=domains, unseen=()), FEW))
-        assert found[ACROSS].reason == pair_scores.ONE_DOMAIN
+        assert found[ACROSS].reason == sphere.ONE_DOMAIN
         assert found["alignment"].low is not None
 
 

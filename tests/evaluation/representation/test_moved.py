@@ -7,7 +7,7 @@ import pytest
 
 from medldr.evaluation.intervals.bootstrap import group_weights, stream
 from medldr.evaluation.representation.frame import Options
-from medldr.evaluation.representation.moved import ALONE, FEW, ONE_DOMAIN, SAME, SEVERAL, moved
+from medldr.evaluation.representation.queries import ALONE, FEW, ONE_DOMAIN, SAME, SEVERAL, moved
 from medldr.folders.latents_record import View
 
 

@@ -12,8 +12,14 @@ from sklearn.preprocessing import StandardScaler
 
 from medldr.evaluation.representation import probes as module
 from medldr.evaluation.representation.frame import Options, number, where
-from medldr.evaluation.representation.probed_images import in_order, not_trained_on, sampled
-from medldr.evaluation.representation.probes import LABELS, from_labels, probes
+from medldr.evaluation.representation.probes import (
+    LABELS,
+    from_labels,
+    in_order,
+    not_trained_on,
+    probes,
+    sampled,
+)
 from medldr.folders.latents_record import View
 
 FAST = Options(draws=200)
@@ -28,14 +34,14 @@ def fact(found, column, target="class"):
     return value
 
 
-def by_hand(latents, truth, view, c=0.01, folds=5, seed=0):
+def by_hand(latents, truth, view, seed=0):
     """Balanced accuracy and predictions as scikit-learn makes them in one call."""
     order = list(dict.fromkeys(latents.units.tolist()))  # groups as they appear
     units = np.array([order.index(unit) for unit in latents.units.tolist()])
-    regression = LogisticRegression(C=c, class_weight="balanced", max_iter=1_000)
+    regression = LogisticRegression(C=0.01, class_weight="balanced", max_iter=1_000)
     told = cross_val_predict(
         make_pipeline(StandardScaler(), regression), latents.views[view].z.astype(float), truth,
-        groups=units, cv=StratifiedGroupKFold(folds, shuffle=True, random_state=seed),
+        groups=units, cv=StratifiedGroupKFold(5, shuffle=True, random_state=seed),
     )  # fmt: skip
     return balanced_accuracy_score(truth, told), told
 
@@ -59,12 +65,11 @@ def test_probes_are_scikit_learns_with_groups_apart(synthetic_latents):
     assert sizes == (240, len(np.unique(latents.group)), (latents.split == "train").sum())
 
 
-def test_penalty_folds_and_seed_are_used(synthetic_latents):
+def test_the_seed_deals_groups_into_folds(synthetic_latents):
     latents = synthetic_latents(apart=0.3, n=120)
-    found = probes(latents, replace(FAST, seed=3), folds=3, c=2.0)
-    score, _ = by_hand(latents, latents.label, "original", c=2.0, folds=3, seed=3)
+    found = probes(latents, replace(FAST, seed=3))
+    score, _ = by_hand(latents, latents.label, "original", seed=3)
     assert accuracy(found).mean == pytest.approx(score, abs=1e-12)
-    assert fact(found, "folds") == 3
 
 
 def test_intervals_are_of_drawn_groups(synthetic_latents):
@@ -222,7 +227,7 @@ def test_several_labels_have_no_class_but_a_domain(synthetic_latents):
 
 
 def test_fits_that_do_not_converge_are_counted(synthetic_latents, monkeypatch):
-    monkeypatch.setattr("medldr.evaluation.representation.probed_images.MOST_STEPS", 1)
+    monkeypatch.setattr("medldr.evaluation.representation.probes.MOST_STEPS", 1)
     found = probes(synthetic_latents(n=120, views=False), FAST)
     assert found.notes[0].startswith("5 fits for the class did not converge")
 

@@ -3,7 +3,7 @@
 import pytest
 
 from medldr.evaluation.metrics.items import Shots
-from medldr.reporting.sections.class_sizes import class_sizes_figure
+from medldr.reporting.figures.bars import class_sizes_figure
 
 
 def drawn(counts, **options):

@@ -1,7 +1,7 @@
 """Curves of one run: only what was logged, the selected point marked."""
 
 from medldr.folders.run_record import Selection
-from medldr.reporting.sections.run.training import curves
+from medldr.reporting.sections.training import curves
 
 
 def test_curves_skip_what_is_undefined_and_mark_the_selected_epoch():

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.metrics import metric_facts
-from medldr.reporting.sections.comparison.parts import difference_figure
+from medldr.reporting.pages.comparison import difference_figure
 from medldr.reporting.table import interval
 
 DOMAINS = {"domains": ("a", "b", "c"), "held_out": ("c",)}

@@ -1,8 +1,8 @@
 """Curves of several methods: every one looks different, and each is the mean of its runs."""
 
-from medldr.reporting.figures import overlays
 from medldr.reporting.figures.drawing import looks
-from medldr.reporting.figures.overlays import overlay_figures
+from medldr.reporting.sections import training as overlays
+from medldr.reporting.sections.training import overlay_figures
 
 
 def run(level, epochs=2):

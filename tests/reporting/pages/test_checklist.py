@@ -7,9 +7,8 @@ import pytest
 
 from medldr.folders.mistakes_record import Mistake, Mistakes
 from medldr.reporting import reports, write_report
-from medldr.reporting.pages.checklist import PLACE, fact, known, template
+from medldr.reporting.pages.checklist import PLACE, fact, known, known_facts, template
 from medldr.reporting.read.run import read_run
-from medldr.reporting.sections.checklist_facts import known_facts
 
 SPEC = {"task": "binary", "class_names": ["no", "yes"], "channels": 1, "spatial_size": [28, 28]}
 CONFIG = {"data": {"name": "own", "split_rule": "stratified", "held_out": ["b"]}}

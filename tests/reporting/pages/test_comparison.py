@@ -26,13 +26,13 @@ from medldr.reporting import (
     write_comparison,
     write_report,
 )
-from medldr.reporting.read.run import RunFiles, read_run
-from medldr.reporting.sections.comparison.parts import (
+from medldr.reporting.pages.comparison import (
     comparison_verdict,
     difference_figure,
     leading_metric,
     overview,
 )
+from medldr.reporting.read.run import RunFiles, read_run
 from medldr.reporting.sections.run.result import run_overview
 from medldr.reporting.sections.run.verdict import leading
 from medldr.reporting.writers.terminal import print_document

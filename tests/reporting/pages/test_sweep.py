@@ -25,7 +25,7 @@ def sentences(page, anchor):
 def test_the_page_is_whole_loads_nothing_and_has_every_section(page, whole):
     assert page.errors == []
     assert page.sections == [
-        "result", "grids", "differences", "missing", "notes", "classes", "calibration",
+        "result", "grids", "differences", "missing", "notes", "calibration",
         "published", "curves", "runs",
     ]  # fmt: skip
     assert [url for url in page.urls if not url.startswith(("#", "data:"))] == []

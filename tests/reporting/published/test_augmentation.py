@@ -7,7 +7,7 @@ from medldr.config.method import augmentation_id
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting import write_report
 from medldr.reporting.pages.sweep import sweep_page
-from medldr.reporting.published.match import beside
+from medldr.reporting.published.numbers import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.sections.published import sweep_published

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.reporting.published.match import Ours, relation
-from medldr.reporting.published.numbers import MEAN, published
+from medldr.reporting.published.numbers import MEAN, Ours, published, relation
 from medldr.reporting.read.run import RunFiles
 
 WILDS, FISH, UNSTATED = "camelyon17-wilds", "camelyon17-fish", "unstated"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from medldr.reporting.results.batch_sizes import batch_curves
+from medldr.reporting.sections.analysis.batch_sizes import batch_curves
 from medldr.sweeps.plan.expand import expand
 from medldr.sweeps.plan.file import load_sweep
 

@@ -1,14 +1,11 @@
-"""How the rows of a sweep were trained."""
+"""How runs were trained, beside what else they are."""
 
 import pytest
 
+from medldr.evaluation.comparison.comparison import Comparison, Method
 from medldr.folders.run_record import RunRecord
-from medldr.folders.sweep_record import Layout, Member
 from medldr.reporting.read.run import RunFiles, rate_of
-from medldr.reporting.read.study import Entry, Study
-from medldr.reporting.results.comparisons import Column
-from medldr.reporting.sections.training import training_table
-from medldr.reporting.writers.cells import printed
+from medldr.reporting.sections.comparison.tables import runs_table
 
 PLAIN = {"batch_size": 32, "steps": 168, "sampler": "shuffle", "stopped_early": False}
 
@@ -18,37 +15,22 @@ def source(run, scale=1.0, lr=0.002):
     return RunFiles("r", config, RunRecord(status="done", **run))
 
 
-def build(rows, controls=()):
-    """``rows[row][column]`` is a list of run folders, one per seed; None where there is no run."""
-    entries = tuple(
-        Entry(Member(f"{row}{column}{seed}", row, seed, row, column), "done", files=found)
-        for row, columns in rows.items()
-        for column, several in columns.items()
-        for seed, found in enumerate(several)
-    )
-    layout = Layout("T", reference="ERM", controls=controls)
-    return Study("t", layout, entries, {row: row for row in rows}, {})
-
-
 def test_the_rate_used_is_the_recipes_times_the_methods_factor():
     assert rate_of(source(PLAIN, 0.25, 0.4)) == pytest.approx(0.1)
     assert rate_of(None) is None
     assert rate_of(RunFiles("r", {})) is None
 
 
-def test_the_table_has_every_row_with_a_run_and_the_span_over_its_seeds():
-    rows = {
-        "ERM": {"A": [source(PLAIN), source({**PLAIN, "steps": 140})]},
-        "Half": {"A": [source(PLAIN, 0.5)]},
-        "Old": {"A": [source({})]},
-        "Gone": {"A": [None]},
+def test_the_table_of_runs_has_the_span_over_seeds_of_those_that_are_known():
+    methods = [Method("ERM", runs=("a", "b")), Method("Half", runs=("c",)),
+               Method("Gone", runs=("d",))]  # fmt: skip
+    files = {"a": source(PLAIN), "b": source({**PLAIN, "steps": 140}), "c": source(PLAIN, 0.5)}
+    table = runs_table(Comparison("binary", "ERM", tuple(methods), {}), files)
+    names = ("Learning rate", "Images per step", "Steps", "Sampler")
+    places = [table.columns.index(name) - 1 for name in names]
+    texts = {row.heading: [row.cells[n].content for n in places] for row in table.rows}
+    assert texts == {
+        "ERM": ["0.002", "32", "140 to 168", "shuffle"],
+        "Half": ["0.001", "32", "168", "shuffle"],
+        "Gone": ["–", "–", "–", "–"],
     }
-    study = build(rows, controls=("Half",))
-    table = training_table(study, Column("A", None, {}, {}))
-    assert [row.heading for row in table.rows] == ["ERM", "Old", "Half"]
-    texts = {row.heading: [printed(cell).text for cell in row.cells] for row in table.rows}
-    assert texts["ERM"] == ["0.002", "32", "140 to 168", "shuffle"]
-    assert texts["Half"] == ["0.001", "32", "168", "shuffle"]
-    assert texts["Old"] == ["0.002", "–", "–", "–"]
-    assert [row.apart for row in table.rows] == [False, False, True]
-    assert training_table(build({"ERM": {"A": [None]}}), Column("A", None, {}, {})) is None

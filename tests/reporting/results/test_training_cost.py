@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from medldr.reporting.results.gains import data_sets
-from medldr.reporting.results.training_cost import (
+from medldr.reporting.sections.analysis.training_cost import (
     ELSEWHERE,
     TOO_FEW,
     seconds_per_step,

@@ -9,8 +9,8 @@ from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
 from medldr.reporting import write_comparison, write_report
 from medldr.reporting.read.run import read_run
 from medldr.reporting.sections.comparison.tables import gap_table
-from medldr.reporting.sections.domain_gap import gap_sentence
 from medldr.reporting.sections.run.result import run_overview
+from medldr.reporting.sections.run.verdict import gap_sentence
 from medldr.reporting.wording import split_name
 
 HOSPITALS = {"domains": ("hospital_0", "hospital_2"), "held_out": ("hospital_2",)}

@@ -14,8 +14,8 @@ from medldr.evaluation.comparison.comparison import (
 )
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting import compare_runs
-from medldr.reporting.sections.comparison import parts
-from medldr.reporting.sections.comparison.non_inferiority import judgements
+from medldr.reporting.pages import comparison as parts
+from medldr.reporting.pages.comparison import judgements
 
 
 def found(metric="accuracy", value=0.02, verdict="non-inferior", **changes):

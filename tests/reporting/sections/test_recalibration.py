@@ -2,7 +2,7 @@
 
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.reporting.document import Paragraph
-from medldr.reporting.sections.run.weights import recalibration
+from medldr.reporting.sections.run.tables import recalibration
 
 
 def scored(**made):

@@ -13,9 +13,8 @@ from medldr.folders.sweep_record import read_sweep
 from medldr.reporting.document import Bullets, Paragraph
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.read.sweep import read_study
-from medldr.reporting.results.candidates import candidates
 from medldr.reporting.results.held_out import held_out_sets
-from medldr.reporting.sections.selection import selection
+from medldr.reporting.sections.selection import candidates, selection
 from medldr.reporting.writers.cells import printed
 from medldr.sweeps.plan.file import load_sweep
 

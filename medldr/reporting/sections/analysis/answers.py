@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal, NamedTuple
 
+from medldr.evaluation.comparison.findings import TWO_KINDS, apart
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.centres import DISTANCE, OVERALL
 from medldr.evaluation.representation.frame import RECOVERED, Line, number, where
@@ -20,19 +21,14 @@ from medldr.evaluation.representation.probes import CLASS, DOMAIN, LABELS, METRI
 from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED
 from medldr.metric import Metric
 from medldr.reporting.document import Verdict
-from medldr.reporting.sections.analysis.frames import (
-    TWO_KINDS,
-    Runs,
-    apart,
-    called,
-    minus,
-    shown_number,
-    way,
-)
 from medldr.reporting.sections.analysis.topics import (
     QUERIES,
+    Runs,
+    called,
     main_geometry,
+    shown_number,
     tested_images,
+    way,
 )
 from medldr.reporting.sections.rows import grouped
 from medldr.reporting.wording import split_name
@@ -203,7 +199,7 @@ def _contrasted(name: str, run: Measured, asked: Contrast) -> str:
     if difference is None:
         difference = number(frame, latents=asked.one, minus=asked.other)
     if difference is None and (turned := number(frame, latents=asked.other, minus=asked.one)):
-        difference = minus(turned)
+        difference = turned.turned
     if difference is None:
         return ""
     both = {view: number(frame, latents=view, minus="") for view in (asked.one, asked.other)}

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
 from medldr.evaluation.comparison.findings import FINDINGS
-from medldr.evaluation.intervals.estimate import TESTED, Estimate
-from medldr.metric import Metric
+from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.representation.frame import Line
 from medldr.metrics import metric_facts
-from medldr.reporting.document import Figures, Section
-from medldr.reporting.figures.sweep.gains import gains_figure, place_name
-from medldr.reporting.figures.sweep.pooled import pooled_figure
-from medldr.reporting.prose import section, sentence
+from medldr.reporting.document import Bullets, Drawing, Figures, Section
+from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE
+from medldr.reporting.figures.forest import BETTER, Whisker, forest_figure
+from medldr.reporting.prose import section
 from medldr.reporting.results.gains import Gain, Pooled
-from medldr.reporting.sections.comparison.tables import difference_cell
-from medldr.reporting.sections.domain_gap import spoken
-from medldr.reporting.sections.rows import count, method_row, show_p
-from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.sections.analysis.topics import shown_number
+from medldr.reporting.sections.rows import count
+from medldr.reporting.wording import spoken
+from medldr.types import SPLIT_TITLES
 
 
 @dataclass(frozen=True)
@@ -39,21 +40,68 @@ class SweepGains:
 
 
 def gains_section(found: Mapping[str, SweepGains]) -> Section | None:
-    """For each sweep a table, and for each method but controls a figure.
+    """A figure for each method of each sweep but controls.
 
     Args:
         found: Gains by the title of their sweep.
     """
-    there = {title: of for title, of in found.items() if _several(of)}
-    drawn = [(of, gains) for of in there.values() for method, gains in of.methods.items()
-             if method not in of.controls]  # fmt: skip
+    drawn = [(of, gains) for of in found.values() if _several(of)
+             for method, gains in of.methods.items() if method not in of.controls]  # fmt: skip
     drawings = [gains_figure(gains, of.reference, of.metric, number)
                 for number, (of, gains) in enumerate(drawn, 1)]  # fmt: skip
-    tables = [gains_table(of, title if len(there) > 1 else "") for title, of in there.items()]
-    return section(
-        "analysis", "gains", Figures([one for one in drawings if one is not None]), *tables,
-        reference=" or ".join(dict.fromkeys(of.reference for of in there.values())),
+    references = " or ".join(dict.fromkeys(of.reference for of, _ in drawn))
+    return section("analysis", "gains", Figures.of(*drawings), reference=references)
+
+
+def gains_figure(
+    found: Sequence[Gain], reference: str, metric: str, number: int = 1
+) -> Drawing | None:
+    """Paired differences with 95% intervals, unseen domains first, the largest gain at the top.
+
+    Args:
+        found: The gains of one method, in order.
+        reference: What it is compared with.
+        metric: The metric that they are of.
+        number: Of the figure on its page, from 1.
+
+    Returns:
+        None without any gain.
+    """
+    if not found:
+        return None
+    known, several = metric_facts(metric), len({gain.data for gain in found}) > 1
+    looks: dict[bool, tuple[Literal["o", "s"], str]] = {True: ("o", MUTED), False: ("s", BLUE)}
+    rows = [
+        Whisker(place_name(g, several=several), g.difference.estimate, *looks[g.unseen is False])
+        for g in found
+    ]
+    places = {"o": "seen in training", "s": "unseen"}
+    return forest_figure(
+        f"gains_{number}", metric, rows,
+        title=f"{known.title}: {found[0].method} minus {reference}", reference=reference,
+        legend=places if any(gain.unseen for gain in found) else None,
+        caption=f"One row per domain, with 95% CI, the largest gain first; "
+        f"{BETTER.get(known.better, 'the line marks no difference')}. An interval that crosses the "
+        "line means no clear difference there, not that there is none.",
     )  # fmt: skip
+
+
+def place_name(gain: Gain, *, several: bool) -> str:
+    """The domain of a gain, with its data set where there are several of them.
+
+    Args:
+        gain: The gain.
+        several: Whether gains of other data sets stand beside it.
+    """
+    name = gain.domain
+    if name is None:
+        name = "all images" if gain.unseen is None else "seen domains"
+        name = f"{name}, {gain.held_out} held out" if gain.held_out else name
+    elif gain.unseen is False:
+        name = f"{name} (seen)"
+    if gain.unseen is None and gain.split != "test":
+        name = f"{name}, {SPLIT_TITLES.get(gain.split, gain.split).lower()}"
+    return f"{gain.data}: {name}" if several else name
 
 
 def gains_answers(found: Mapping[str, SweepGains]) -> Iterator[str]:
@@ -93,33 +141,7 @@ def verdict(gains: Sequence[Gain], reference: str, metric: str) -> str:
     return f"{gains[0].method} vs {reference}, {spoken(metric)}: {said}."
 
 
-def gains_table(of: SweepGains, title: str = "") -> Table:
-    """Domains down, methods across.
-
-    Args:
-        of: The gains of a sweep.
-        title: Of the sweep, where there are several.
-    """
-    places: dict[tuple[object, ...], dict[str, Gain]] = {}
-    for method, gains in of.methods.items():
-        for gain in gains:
-            places.setdefault(gain[:5], {})[method] = gain
-    several = len({gain.data for gains in of.methods.values() for gain in gains}) > 1
-    caption = f"{metric_facts(of.metric).heading}: difference from {of.reference} in each domain"
-    table = Table(f"{title}: {caption}" if title else caption, ["Domain", *of.methods])
-    for by_method in places.values():
-        any_gain = next(iter(by_method.values()))
-        found = {method: by_method[method].difference for method in by_method}
-        cells = [difference_cell(table, of.metric, found.get(method)) for method in of.methods]
-        tags = {True: ("unseen",), False: ("seen",), None: ()}[any_gain.unseen]
-        name = place_name(any_gain, several=several).removesuffix(" (seen)")
-        table.rows.append(Row(name, cells, tags))
-    if any(gain.difference.seeds < TESTED for gains in of.methods.values() for gain in gains):
-        table.notes.append(sentence("few_no_p"))
-    return table
-
-
-def gains_lines(found: Mapping[str, SweepGains]) -> list[dict[str, object]]:
+def gains_lines(found: Mapping[str, SweepGains]) -> list[Line]:
     """One line per method and domain."""
     seen = {None: "", True: "unseen", False: "seen"}
     return [
@@ -146,72 +168,82 @@ FEW_SEEDS = (
     "Fewer than three seeds were trained in some of them: the interval lacks the chance of "
     "training, or hardly knows it."
 )
-SHARE = Metric("i2", "I²", "Share of the spread between gains that is not chance.", percent=True)
 
 
 def pooled_section(found: Sequence[Pooled]) -> Section | None:
-    """A figure for each method, and a table of all of them; None where nothing was pooled."""
+    """A figure for each method, and its mean in words; None where nothing was pooled."""
     shown = [each for each in found if each.summary is not None]
     drawings = [pooled_figure(each, number) for number, each in enumerate(shown, 1)]
     over = dict.fromkeys(_over(each) for each in shown)
     caveat = OF_DOMAINS if any(each.over == "domains" for each in shown) else ""
-    figures = Figures([drawing for drawing in drawings if drawing is not None])
-    table = pooled_table(shown) if shown else None
-    return section("analysis", "pooled", figures, table, over=" or ".join(over), caveat=caveat)
+    notes = Bullets([*pooled_notes(shown)])
+    return section(
+        "analysis", "pooled", Figures.of(*drawings), notes, over=" or ".join(over), caveat=caveat
+    )
 
 
 def _over(each: Pooled) -> str:
     return "data sets" if each.over == "data sets" else "held-out domains"
 
 
-def pooled_table(found: Sequence[Pooled]) -> Table:
-    """A row per method.
+SMALLEST, LARGEST = 4.0, 11.0
+"""Width in points of the squares, whose area is the weight."""
+
+
+def pooled_figure(pooled: Pooled, number: int = 1) -> Drawing | None:
+    """A square per data set, a diamond for the mean, a line for where a new data set may lie.
 
     Args:
-        found: One or more that were pooled, of one metric.
+        pooled: The gains of one method.
+        number: Of the figure on its page, from 1.
+
+    Returns:
+        None where nothing was pooled.
     """
-    known = metric_facts(found[0].metric)
-    several = len({each.reference for each in found}) > 1
-    more = "" if several else f", difference from {found[0].reference}"
-    table = Table(
-        f"{known.heading}: random-effects mean{more}",
-        ["Method", "Pooled", "Mean gain", "Prediction interval", "tau", "I² (%)", "Q", "p of Q"],
-        texts=(1, 3),
-    )
+    if pooled.summary is None:
+        return None
+    known, most = metric_facts(pooled.metric), max(pooled.summary.weights)
+    one = _over(pooled).removesuffix("s")
+    rows = [
+        Whisker(of.name, of.estimate, size=max(SMALLEST, LARGEST * (weight / most) ** 0.5))
+        for of, weight in zip(pooled.effects, pooled.summary.weights, strict=True)
+    ]
+    rows.append(Whisker("Random-effects mean", pooled.estimate, "diamond", ORANGE))
+    line = ""
+    if pooled.predicted is not None:
+        low, high = pooled.predicted
+        rows.append(Whisker("Prediction interval", Estimate(low=low, high=high), colour=MUTED))
+        line = f"; the line below it is where the effect in a new {one} may lie, with 95% "
+        line += "probability"
+    return forest_figure(
+        f"pooled_{number}", pooled.metric, rows,
+        title=f"{known.title}: {pooled.method} minus {pooled.reference}",
+        reference=pooled.reference,
+        caption=f"One square per {one} with its 95% CI, larger where it weighs more. The diamond "
+        f"is the random-effects mean and its 95% CI{line}; "
+        f"{BETTER.get(known.better, 'the line at 0 marks no difference')}.",
+    )  # fmt: skip
+
+
+def pooled_notes(found: Sequence[Pooled]) -> Iterator[str]:
+    """What each mean is of, and why some cannot be relied on."""
     for each in found:
-        summary = each.summary
-        if summary is None:
-            continue
-        seeds = any(effect.few_seeds for effect in each.effects)
-        signs = [table.sign(t) for t, holds in ((FEW, summary.few), (FEW_SEEDS, seeds)) if holds]
-        mean = Cell(replace(each.estimate, se=None), known, signed=True, mark=",".join(signs))
-        ends = DASH
-        if each.predicted is not None:
-            low, high = each.predicted
-            ends = f"{known.show_difference(low)} to {known.show_difference(high)}"
-        cells = [
-            Cell(f"{len(each.effects)} {_over(each)}"),
-            mean,
-            Cell(ends),
-            Cell(Estimate(summary.tau), known),
-            Cell(Estimate(summary.i2), SHARE),
-            Cell(f"{summary.q:.2f}", order=summary.q),
-            Cell(show_p(summary.q_p), order=summary.q_p),
-        ]
-        name = f"{each.method} vs {each.reference}" if several else each.method
-        table.rows.append(method_row(name, cells, control=each.control))
+        said = [FEW] if each.summary is not None and each.summary.few else []
+        said += [FEW_SEEDS] if any(effect.few_seeds for effect in each.effects) else []
+        control = ", a control" * each.control
+        mean = shown_number(each.estimate, metric_facts(each.metric), signed=True)
+        yield " ".join([f"{each.method}{control} minus {each.reference}: {mean}.", *said])
     left = dict.fromkeys(name for each in found for name in each.left_out)
     if left:
-        table.notes.append(
+        yield (
             f"Not pooled: {', '.join(left)}. Their test images are evaluated more than once here, "
             "so they are not independent, or their gain has no standard error."
         )
-    return table
 
 
-def pooled_lines(found: Sequence[Pooled]) -> list[dict[str, object]]:
+def pooled_lines(found: Sequence[Pooled]) -> list[Line]:
     """A line for each gain, and one for each summary."""
-    lines: list[dict[str, object]] = []
+    lines: list[Line] = []
     for each in found:
         summary = each.summary
         weights = summary.weights if summary is not None else [None] * len(each.effects)

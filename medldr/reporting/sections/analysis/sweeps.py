@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from medldr.evaluation.representation.frame import Line
 from medldr.folders.sweep_record import SweepFolder
 from medldr.reporting.document import Section
 from medldr.reporting.read.sweep import read_study
-from medldr.reporting.results.batch_sizes import BatchCurve, batch_curves
 from medldr.reporting.results.gains import (
     Compared,
     Pooled,
@@ -18,24 +18,13 @@ from medldr.reporting.results.gains import (
     metric_of_domains,
     pooled,
 )
-from medldr.reporting.results.training_cost import Cost, training_cost
-from medldr.reporting.sections.analysis.gains import (
-    SweepGains,
-    gains_lines,
-    gains_section,
-    pooled_lines,
-    pooled_section,
-)
-from medldr.reporting.sections.analysis.training import (
-    batch_lines,
-    batch_section,
-    cost_lines,
-    cost_section,
-)
+from medldr.reporting.sections.analysis import batch_sizes, training_cost
+from medldr.reporting.sections.analysis import gains as topic
+from medldr.reporting.sections.analysis.gains import SweepGains
 from medldr.reporting.sections.rows import count
 from medldr.reporting.sections.sweep.common import Results, results_of
 
-Lines = list[dict[str, object]]
+Lines = list[Line]
 
 
 @dataclass(frozen=True)
@@ -50,8 +39,8 @@ class Sweeps:
         notes: Runs that are missing, in words.
     """
 
-    curves: Mapping[str, Sequence[BatchCurve]] = field(default_factory=dict)
-    costs: Mapping[str, Sequence[Cost]] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[batch_sizes.BatchCurve]] = field(default_factory=dict)
+    costs: Mapping[str, Sequence[training_cost.Cost]] = field(default_factory=dict)
     gains: Mapping[str, SweepGains] = field(default_factory=dict)
     pooled: Sequence[Pooled] = ()
     notes: Sequence[str] = ()
@@ -59,17 +48,18 @@ class Sweeps:
     def sections(self) -> list[tuple[str, Callable[[], Section | None]]]:
         """Name and maker of each section."""
         return [
-            ("gains", lambda: gains_section(self.gains)),
-            ("pooled", lambda: pooled_section(self.pooled)),
-            ("batch", lambda: batch_section(self.curves)),
-            ("cost", lambda: cost_section(self.costs)),
+            ("gains", lambda: topic.gains_section(self.gains)),
+            ("pooled", lambda: topic.pooled_section(self.pooled)),
+            ("batch", lambda: batch_sizes.batch_section(self.curves)),
+            ("cost", lambda: training_cost.cost_section(self.costs)),
         ]
 
     def lines(self) -> dict[str, Lines]:
         """The lines of each csv file."""
         return {
-            "batch": batch_lines(self.curves), "cost": cost_lines(self.costs),
-            "gains": gains_lines(self.gains), "pooled": pooled_lines(self.pooled),
+            "batch": batch_sizes.batch_lines(self.curves),
+            "cost": training_cost.cost_lines(self.costs),
+            "gains": topic.gains_lines(self.gains), "pooled": topic.pooled_lines(self.pooled),
         }  # fmt: skip
 
 
@@ -88,7 +78,7 @@ def read_sweeps(folders: Sequence[Path]) -> Sweeps:
     compared = [Compared(of.study, of.columns) for of in found.values()]
     return Sweeps(
         curves={
-            title: batch_curves(of.study, of.columns, of.metrics[0], of.splits[0])
+            title: batch_sizes.batch_curves(of.study, of.columns, of.metrics[0], of.splits[0])
             for title, of in found.items()
         },
         costs={title: list(_costs(of)) for title, of in found.items()},
@@ -114,9 +104,9 @@ def _read(folders: Sequence[Path]) -> Iterator[tuple[str, Results]]:
         yield title, results_of(study)[0]
 
 
-def _costs(of: Results) -> Iterator[Cost]:
+def _costs(of: Results) -> Iterator[training_cost.Cost]:
     for data in data_sets(of.study, of.columns):
-        cost = training_cost(of.study, data, of.metrics[0], of.splits[0])
+        cost = training_cost.training_cost(of.study, data, of.metrics[0], of.splits[0])
         if cost is not None:
             yield cost
 

@@ -1,37 +1,40 @@
-"""One section for each question about latents: a figure and a table of the same numbers."""
+"""One section for each question about latents: a figure of some numbers of its frame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, TypeVar
 
 from numpy.typing import NDArray
 
+from medldr.evaluation.comparison.findings import Direction, direction
+from medldr.evaluation.intervals.estimate import TESTED, Estimate
 from medldr.evaluation.representation import neighbours as near
-from medldr.evaluation.representation.centres import DISTANCE, NEAREST, OF_SEEN, OVERALL
 from medldr.evaluation.representation.frame import Line, where
 from medldr.evaluation.representation.geometry import ALL, MEASURES, TEST
 from medldr.evaluation.representation.maps import Maps
 from medldr.evaluation.representation.measured import Measured
-from medldr.evaluation.representation.moved import METRICS as MOVED
 from medldr.evaluation.representation.neighbours import ROBUSTNESS
 from medldr.evaluation.representation.operators import BALANCED
-from medldr.evaluation.representation.probes import CLASS, DOMAIN, METRIC
-from medldr.reporting.document import Bullets, Drawing, Figures, Section
-from medldr.reporting.figures.latents.centres import centres_figure
-from medldr.reporting.figures.latents.dots import AT_RANDOM, GUESSING, Panel, dots_figure
-from medldr.reporting.figures.latents.maps import map_figures, queries_figure
-from medldr.reporting.figures.latents.pictures import neighbour_pictures
-from medldr.reporting.prose import section
-from medldr.reporting.sections.analysis.frames import (
-    Runs,
-    number_cell,
-    of_runs,
-    panels,
-    views_table,
+from medldr.evaluation.representation.probes import CLASS, DOMAIN, LABELS, METRIC
+from medldr.folders.latents_record import ORIGINAL, VIEWS
+from medldr.metric import Metric
+from medldr.reporting.document import Bullets, Figures, Section
+from medldr.reporting.figures.dots import (
+    ALONE,
+    AT_RANDOM,
+    GUESSING,
+    VIEW_TITLES,
+    Panel,
+    dots_figure,
 )
+from medldr.reporting.figures.maps import map_figures, queries_figure
+from medldr.reporting.figures.matrix import centres_figure
+from medldr.reporting.figures.pictures import neighbour_pictures
+from medldr.reporting.prose import section
 from medldr.reporting.sections.rows import grouped
-from medldr.reporting.table import Row, Table
+from medldr.reporting.table import Row, Table, interval
 from medldr.reporting.wording import split_name
 from medldr.types import SPLIT_TITLES
 
@@ -48,14 +51,10 @@ MOST_PICTURED: Final = 4
 def _section(
     topic: str, shown: list[Panel], figure: str, title: str, caption: str, **given: object
 ) -> Section | None:
-    """A figure and a table of the same panels."""
+    """A figure of panels; what a terminal prints is a table as well."""
     drawn = dots_figure(figure, shown, title=title, caption=caption)
-    table = views_table(title, shown) if drawn is not None else None
-    return section("analysis", topic, _figures([drawn]), table, **given)
-
-
-def _figures(drawings: Iterable[Drawing | None]) -> Figures:
-    return Figures([drawing for drawing in drawings if drawing is not None])
+    table = views_table(title, shown) if drawn is not None and topic == "geometry" else None
+    return section("analysis", topic, Figures.of(drawn), table, **given)
 
 
 def tested_images(run: Measured) -> str:
@@ -177,30 +176,15 @@ def robustness_section(runs: Runs) -> Section | None:
 
 
 def centres_section(runs: Runs) -> Section | None:
-    """Matrices of the distances between domains, and what is read from them."""
-    frame = of_runs(runs, "centres")
-    if not frame:
-        return None
-    new = dict.fromkeys(line["other_domain"] for line in where(frame, of=NEAREST))
-    keys = [(NEAREST, name, f"{name} (unseen) to the nearest seen") for name in new]
-    keys = [(OF_SEEN, "", "Mean over seen domains"), *keys, (OVERALL, "", "Mean over all pairs")]
-    keys = [key for key in keys if where(frame, of=key[0], other_domain=key[1])]
-    table = Table(DISTANCE.title, ["Run", *(title for _, _, title in keys)])
-    for run in dict.fromkeys(line["run"] for line in frame):
-        cells = []
-        for kind, other, _ in keys:
-            (line, *_) = *where(frame, run=run, of=kind, other_domain=other), None
-            held, seen = (None, "") if line is None else (line["held"], line["domain"])
-            cells.append(number_cell(table, held, DISTANCE, seen))
-        table.rows.append(Row(run, cells))
-    return section("analysis", "centres", _figures([centres_figure(frame)]), table)
+    """Matrices of the distances between domains."""
+    return section("analysis", "centres", Figures.of(centres_figure(of_runs(runs, "centres"))))
 
 
 def maps_section(runs: Runs, data: Mapping[str, str]) -> Section | None:
     """Maps of all runs side by side, and a note on each that could not be made."""
     found: dict[str, Maps] = {run: held.maps for run, held in runs.items()}
     notes = [f"{run}: {note}" for run, maps in found.items() for note in maps.missing]
-    return section("analysis", "maps", _figures(map_figures(found, data)), Bullets(notes))
+    return section("analysis", "maps", Figures(map_figures(found, data)), Bullets(notes))
 
 
 def pictures_section(runs: Runs, pictures: Pictures) -> Section | None:
@@ -213,20 +197,157 @@ def pictures_section(runs: Runs, pictures: Pictures) -> Section | None:
         for number, run in enumerate(ranked, 1)
     ]
     shown = f"Shown are {len(ranked)} of {len(there)} runs." if len(there) > len(ranked) else ""
-    return section("analysis", "pictures", _figures(drawings), shown=shown)
+    return section("analysis", "pictures", Figures.of(*drawings), shown=shown)
 
 
 def queries_section(runs: Runs) -> Section | None:
-    """Maps of queries of each run that degrades or restores, and how far these were moved."""
+    """Maps of queries of each run that degrades or restores."""
     asked = {run: held.queries for run, held in runs.items() if held.queries is not None}
     drawings = [queries_figure(run, one, n) for n, (run, one) in enumerate(asked.items(), 1)]
     notes = [
         f"{run}: no map of queries, because {q.reason}." for run, q in asked.items() if q.reason
     ]
-    metrics = {metric.name: metric for metric in MOVED}
-    titles = {name: metric.heading for name, metric in metrics.items()}
-    table = views_table(
-        "How far latents are moved, and which training image is then nearest",
-        panels(of_runs(runs, "queries"), "metric", titles, metrics),
-    )  # fmt: skip
-    return section("analysis", "queries", _figures(drawings), Bullets(notes), table)
+    return section("analysis", "queries", Figures.of(*drawings), Bullets(notes))
+
+
+Runs = Mapping[str, Measured]
+"""What was measured of each run, by its heading; the reference first."""
+
+
+T = TypeVar("T", bound=Any)
+
+
+def named(found: Mapping[str, Sequence[T]]) -> list[T]:
+    """What sweeps found, in one list; where several found something, each is named by its sweep.
+
+    Args:
+        found: Dataclasses with the name of their ``data``, by the title of their sweep.
+    """
+    several = sum(map(bool, found.values())) > 1
+    return [
+        replace(one, data=f"{title}, {one.data}") if several else one
+        for title, of_sweep in found.items()
+        for one in of_sweep
+    ]
+
+
+def of_runs(runs: Runs, topic: str) -> list[Line]:
+    """The frame of a topic with a column for the run."""
+    return [{"run": run, **line} for run, held in runs.items() for line in held.frames[topic]]
+
+
+def csv_lines(frame: Iterable[Line], *, seeds: bool = False) -> list[Line]:
+    """A frame as lines of csv, with the number and its interval in columns of their own.
+
+    Args:
+        frame: Lines with a number in ``held``.
+        seeds: Whether numbers may be means over seeds.
+
+    Example:
+        >>> csv_lines([{"run": "ERM", "held": Estimate(0.5, low=0.4, high=0.6), "n": 9}])
+        [{'run': 'ERM', 'value': 0.5, 'low': 0.4, 'high': 0.6, 'reason': '', 'n': 9}]
+    """
+    lines = []
+    for line in frame:
+        shown: Line = {}
+        for column, value in line.items():
+            if isinstance(value, Estimate):
+                shown |= {"value": value.mean, "low": value.low, "high": value.high}
+                shown |= {"sd": value.sd, "seeds": value.n} if seeds else {}
+                shown["reason"] = value.reason
+            else:
+                shown[column] = " ".join(value) if isinstance(value, tuple) else value
+        lines.append(shown)
+    return lines
+
+
+def panels(
+    frame: Sequence[Line], by: str, titles: Mapping[str, str],
+    metrics: Metric | Mapping[str, Metric], level: str = "", called: str = "",
+) -> list[Panel]:  # fmt: skip
+    """A panel of a figure, and column of a table, for each value of a column of a frame.
+
+    Args:
+        frame: With ``run`` and ``latents``; a line of `LABELS` is a level to compare with.
+        by: The column.
+        titles: Its values, in order, and what they are called; those without a line are left out.
+        metrics: Of all panels, or of each.
+        level: A column of the frame that holds a level to compare with.
+        called: What that level is.
+    """
+    found = []
+    for value, title in titles.items():
+        rows: dict[str, dict[str, Estimate]] = {}
+        levels: dict[str, dict[str, Estimate]] = {}
+        for line in where(frame, **{by: value}):
+            run, view = line["run"], line["latents"]
+            if view in VIEW_TITLES:
+                rows.setdefault(run, {})[view] = line["held"]
+            elif view == LABELS:
+                levels.setdefault(run, {})[ALONE] = line["held"]
+            if level and isinstance(line[level], float):
+                levels.setdefault(run, {})[called] = Estimate(line[level])
+        metric = metrics if isinstance(metrics, Metric) else metrics[value]
+        if rows:
+            found.append(Panel(title, metric, rows, levels))
+    return found
+
+
+def views_table(caption: str, shown: Sequence[Panel]) -> Table | None:
+    """A row for each kind of latents of each run.
+
+    Args:
+        caption: Of the table.
+        shown: Its columns.
+    """
+    table = Table(caption, ["Latents", *(panel.title for panel in shown)])
+    for run in dict.fromkeys(run for panel in shown for run in panel.rows):
+        for view in VIEWS:
+            held = {n: panel.rows.get(run, {}).get(view) for n, panel in enumerate(shown)}
+            if any(each is not None for each in held.values()):
+                name = run if view == ORIGINAL else f"{run}, {VIEW_TITLES[view]}"
+                cells = [table.number(shown[n].metric, each) for n, each in held.items()]
+                table.rows.append(Row(name, cells))
+    return table if table.rows else None
+
+
+def shown_number(held: Estimate, metric: Metric, *, signed: bool = False) -> str:
+    """A number with its interval, as a sentence has it.
+
+    Example:
+        >>> share = Metric("share", "Share", "", percent=True)
+        >>> shown_number(Estimate(0.05, low=-0.01, high=0.11), share, signed=True)
+        '+5.0 percentage points, 95% CI −1.0 to +11.0'
+        >>> shown_number(Estimate(0.5), share)
+        '50.0%, no CI'
+    """
+    if held.mean is None:
+        return f"undefined: {held.reason}"
+    ends = interval(held, metric, signed=signed)
+    text = metric.show_difference(held.mean) if signed else metric.with_unit(held.mean)
+    unit = " percentage points" if signed and metric.percent else ""
+    return f"{text}{unit}, {f'95% CI {ends}' if ends else 'no CI'}"
+
+
+def called(difference: Estimate, metric: Metric, *, higher: str, lower: str) -> str:
+    """A difference in words, with its interval; which way it goes is said where that is clear.
+
+    Example:
+        >>> share = Metric("share", "Share", "", percent=True)
+        >>> called(Estimate(0.05, low=0.01, high=0.09), share, higher="more", lower="less")
+        'more (+5.0 percentage points, 95% CI +1.0 to +9.0)'
+        >>> called(Estimate(0.05, low=-0.01, high=0.11), share, higher="more", lower="less")
+        'no clear difference (+5.0 percentage points, 95% CI −1.0 to +11.0)'
+        >>> called(Estimate(reason="one group"), share, higher="more", lower="less")
+        'not compared (one group)'
+    """
+    if difference.mean is None:
+        return f"not compared ({difference.reason})"
+    words = {"higher": higher, "lower": lower, "unclear": "no clear difference"}
+    return f"{words[way(difference)]} ({shown_number(difference, metric, signed=True)})"
+
+
+def way(difference: Estimate) -> Direction:
+    """Which way a difference goes where it is clear: fewer than three seeds are not enough."""
+    few = difference.n is not None and difference.n < TESTED
+    return "unclear" if few else direction(difference)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
+from medldr.config.sections import section
 from medldr.evaluation.comparison.comparison import Comparison, Difference, Method, Missing
 from medldr.metrics import BY_GROUP, metric_facts, other_half
 from medldr.reporting.prose import sentence
+from medldr.reporting.read.run import RunFiles, rate_of
 from medldr.reporting.results.class_mix import chance
-from medldr.reporting.sections.chance import LABELS, chance_row
-from medldr.reporting.sections.rows import domain_row, method_row, show_p
+from medldr.reporting.sections.rows import LABELS, chance_row, method_row, show_p
+from medldr.reporting.sections.run.about import model_text
+from medldr.reporting.sections.run.parts import count_cell
 from medldr.reporting.table import ANY, DASH, Cell, Row, Table, paired
 from medldr.reporting.wording import SHOTS, card_metrics, comparison_metrics, ordered, split_name
 
@@ -86,15 +90,11 @@ def domain_table(found: Comparison, metric: str = "accuracy") -> Table | None:
             last = chance_row([(metric, chance(size, found.task))])
             cells += [Cell()] if last is None else last.cells
             seen = any(score is not None and score.seen for score in scores)
-            table.rows.append(domain_row(domain, cells, seen, size.few_groups))
+            tags = ["seen" if seen else "unseen", *(["few groups"] if size.few_groups else [])]
+            table.rows.append(Row(domain, cells, tuple(tags)))
             if size.few_groups and not table.notes:
                 table.notes.append(sentence("few_groups"))
     return table if table.rows else None
-
-
-def count_cell(number: int | None) -> Cell:
-    """How many; a dash where that is not known."""
-    return Cell() if number is None else Cell(number)
 
 
 def gap_table(found: Comparison) -> Table | None:
@@ -114,21 +114,37 @@ def gap_table(found: Comparison) -> Table | None:
     return table
 
 
-def runs_table(found: Comparison) -> Table:
-    """What each method is: seeds, selection, protocol, precision and hashes."""
-    table = Table(
-        "Runs of each method",
-        ["Method", "Seeds", "Selection", "Protocol", "As reference", "Precision", "Data", "Splits",
-         "Configuration"],
-        texts=tuple(range(1, 9)),
-    )  # fmt: skip
+TRAINED: Final[Mapping[str, Callable[[RunFiles], object]]] = {
+    "Network": lambda run: model_text(run.config, run.record),
+    "Learning rate": rate_of,
+    "Images per step": lambda run: run.record and run.record.batch_size,
+    "Steps": lambda run: run.record and run.record.steps,
+    "Sampler": lambda run: (
+        (run.record and run.record.sampler) or section(run.config, "training").get("sampler")
+    ),
+}
+"""What the files of a run say of its training, by the heading of a column."""
+
+
+def runs_table(found: Comparison, files: Mapping[str, RunFiles]) -> Table:
+    """What each method is: seeds, selection, protocol, training, precision and hashes.
+
+    Args:
+        found: The comparison.
+        files: The runs that are known, by name.
+    """
+    columns = ["Method", "Seeds", "Selection", "Protocol", "As reference", *TRAINED, "Precision",
+               "Data", "Splits", "Configuration"]  # fmt: skip
+    table = Table("Runs of each method", columns, texts=tuple(range(1, len(columns))))
     for method in found.methods:
         same = "yes" if method.same_protocol else "no"
+        known = [files[name] for name in method.runs if name in files]
         texts = (
             ", ".join(map(str, method.seeds)),
             method.selection or DASH,
             method.protocol or "none",
             DASH if method.name == found.reference else same,
+            *(_spans(map(of, known)) for of in TRAINED.values()),
             method.precision or DASH,
             _short(method.data_hash),
             _short(method.split_hash),
@@ -137,6 +153,19 @@ def runs_table(found: Comparison) -> Table:
         table.rows.append(_row(found, table, method, [Cell(text) for text in texts]))
     table.rows += missing_rows(found, len(table.columns))
     return table
+
+
+def _spans(values: Iterable[object]) -> str:
+    """What several runs say, each once; of numbers the least and the greatest.
+
+    Example:
+        >>> _spans([168, 140, None, 150]), _spans(["shuffle", "shuffle"]), _spans([None])
+        ('140 to 168', 'shuffle', '–')
+    """
+    known = [value for value in values if value is not None]
+    numbers = sorted(value for value in known if isinstance(value, int | float))
+    ends = [f"{value:g}" for value in numbers[:1] + numbers[-1:]]
+    return " to ".join(dict.fromkeys(ends)) or ", ".join(dict.fromkeys(map(str, known))) or DASH
 
 
 def _short(checksum: str | None) -> str:

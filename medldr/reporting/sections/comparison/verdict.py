@@ -17,9 +17,9 @@ from medldr.evaluation.intervals.estimate import TESTED
 from medldr.evaluation.intervals.planning import detectable
 from medldr.metrics import metric_facts, other_half
 from medldr.reporting.document import Verdict
-from medldr.reporting.sections.domain_gap import points_text, spoken
 from medldr.reporting.sections.rows import grouped, listed, p_text
 from medldr.reporting.table import interval
+from medldr.reporting.wording import points_text, spoken
 
 CLEAR: tuple[Finding, ...] = ("better", "worse")
 Tone: TypeAlias = Literal["good", "bad", "open"]

@@ -24,10 +24,9 @@ from medldr.reporting.document import (
     Section,
 )
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.read.run import RunFiles
-from medldr.reporting.read.settings import as_yaml, changes, show
+from medldr.reporting.read.run import RunFiles, as_yaml, changes, show
 from medldr.reporting.sections.rows import count
-from medldr.reporting.sections.run.weights import value_text
+from medldr.reporting.sections.run.tables import value_text
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import rule_text, split_name
 

@@ -11,11 +11,11 @@ from medldr.folders.evaluation_parts import ClassCount
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, SplitRecord
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Figures, Heading, Paragraph, Section
+from medldr.reporting.figures.bars import size_figures, unequal
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.class_mix import largest_shift, share
 from medldr.reporting.results.headline import headline, page_order, tested_domains
-from medldr.reporting.sections.class_sizes import size_figures, unequal
 from medldr.reporting.sections.run.drawn import calibration_figures, decision_figure
 from medldr.reporting.sections.run.parts import (
     Part,
@@ -163,7 +163,7 @@ def calibration(scored: EvaluationRecord, split: SplitRecord) -> Iterator[Block 
     ]
     first, caption = ["Class", "Images of it"], "Calibration intercept and slope"
     yield metrics_table(caption, first, parts, keys=keys)
-    yield Figures(calibration_figures(split, scored.level))
+    yield Figures.of(*calibration_figures(split, scored.level))
     for name, curve in split.calibration_curves.items():
         if curve.reason:
             yield Paragraph(f"There is no calibration curve of {name}: {curve.reason}.", "small")

@@ -6,19 +6,15 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from medldr.evaluation.metrics.items import BUCKETS
-from medldr.folders.evaluation_parts import Bins, CalibrationCurve, ShotsRecord
+from medldr.folders.evaluation_parts import Bins, CalibrationCurve
 from medldr.folders.evaluation_parts import Curve as RocPoints
 from medldr.folders.evaluation_record import EvaluationRecord, Number, SplitRecord
+from medldr.metrics import metric_facts
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.bars import LOOKS
-from medldr.reporting.figures.drawing import BLUE, INK, ORANGE, number_text, shorten
+from medldr.reporting.figures.drawing import BLUE, INK, ORANGE, figure_words, shorten
 from medldr.reporting.figures.lines import Curve, Guide, labelled, lines_figure
 from medldr.reporting.figures.matrix import matrix_figure
-from medldr.reporting.figures.said import figure_words
-
-MOST_WHISKERS = 30
-"""With more classes, their intervals would hide each other."""
+from medldr.reporting.table import number_text
 
 
 def roc_curves(split: SplitRecord) -> dict[str, RocPoints]:
@@ -50,6 +46,10 @@ def _roc(
     return labelled(name, drawn, "auc", numbers, guides=[Guide()], **figure_words(name))
 
 
+def _told(key: str, number: Number | None) -> str:
+    return number_text(number, metric_facts(key))
+
+
 def _of_class(split: SplitRecord, name: str, key: str) -> Number | None:
     """The area under the curve of a class; the one curve of a binary task has the split's."""
     entry = split.classes.get(name)
@@ -72,7 +72,7 @@ def precision_recall_figure(split: SplitRecord) -> Drawing | None:
     return labelled("precision-recall", curves, "auprc", numbers, guides=guides, **words)
 
 
-def calibration_figures(split: SplitRecord, level: float) -> list[Drawing]:
+def calibration_figures(split: SplitRecord, level: float) -> list[Drawing | None]:
     """A smooth curve with its band beside the bins, one figure per class that has a curve.
 
     Args:
@@ -80,8 +80,7 @@ def calibration_figures(split: SplitRecord, level: float) -> list[Drawing]:
         level: Of the band.
     """
     found = enumerate(split.calibration_curves.items())
-    made = [_calibration(n, name, curve, level) for n, (name, curve) in found if curve.predicted]
-    return [drawing for drawing in made if drawing is not None]
+    return [_calibration(n, name, curve, level) for n, (name, curve) in found if curve.predicted]
 
 
 def _calibration(number: int, name: str, curve: CalibrationCurve, level: float) -> Drawing | None:
@@ -125,7 +124,7 @@ def reliability_figure(split: SplitRecord, scored: EvaluationRecord) -> Drawing 
     bins = split.reliability
     if bins is None or not any(bins.count):
         return None
-    definition, ece = scored.calibration.definition, number_text("ece", split.metrics.get("ece"))
+    definition, ece = scored.calibration.definition, _told("ece", split.metrics.get("ece"))
     what = "cases" if definition == "top-label" else "labels"
     reading = f"Of the {what} predicted with a probability of 80%, 80% should be right"
     points = _bins(bins, color=BLUE)
@@ -158,46 +157,6 @@ def decision_figure(split: SplitRecord) -> Drawing | None:
         "decision", lines, guides=[Guide(y=0, label="act on none")], legend=1, size=(4.6, 3.9),
         limits={"xlim": (0, 100), "ylim": (-0.3 * top, 1.08 * top)}, **figure_words("decision"),
         alt=f"Net benefit of acting on the predictions by threshold probability: {points}.",
-    )  # fmt: skip
-
-
-def frequency_figure(split: SplitRecord, shots: ShotsRecord) -> Drawing | None:
-    """Recall against training images, one point per class; None where no recall is defined.
-
-    Args:
-        split: Whose recall is shown.
-        shots: Training images of each class, and the limits of the groups.
-    """
-    found = [
-        (shots.counts[name], name, number)
-        for name, entry in split.classes.items()
-        if name in shots.counts
-        and (number := entry.metrics.get("recall")) is not None
-        and number.value is not None
-    ]
-    found.sort(key=lambda each: -each[0])
-    few = len(found) <= MOST_WHISKERS
-    curves: list[Curve] = []
-    texts: list[str] = []
-    for bucket in BUCKETS:
-        of = [each for each in found if shots.buckets.get(each[1], "medium") == bucket]
-        colour, marker = LOOKS[bucket]
-        for n, _, number in of if few else ():
-            if number.low is not None and number.high is not None:
-                ends = [100 * number.low, 100 * number.high]
-                curves.append(Curve([n, n], ends, style={"color": colour, "lw": 1.4, "marker": ""}))
-        tips = [f"{c}: {n:,} training images, recall {number_text('recall', r)}%" for n, c, r in of]
-        style = {"color": colour, "marker": marker, "ls": "None", "ms": 6}
-        y = [100 * (number.value or 0) for _, _, number in of]
-        curves += [Curve([n for n, _, _ in of], y, bucket, style, None, tips)] if of else []
-        texts += tips
-    limits = [n for n in (shots.many, shots.few) if found and found[-1][0] < n < found[0][0]]
-    shown = "" if few else "The three most frequent and the three rarest classes: "
-    return lines_figure(
-        "frequency", curves, log="x", legend=3, size=(5.2, 3.5), limits={"ylim": (-3, 103)},
-        guides=[Guide(x=n) for n in limits],
-        alt=f"{shown}{'; '.join(texts if few else [*texts[:3], *texts[-3:]])}.",
-        **figure_words("frequency", many=shots.many, few=shots.few),
     )  # fmt: skip
 
 

@@ -8,10 +8,9 @@ from typing import Final
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.evaluation_record import DomainRecord, EvaluationRecord, Number, SplitRecord
 from medldr.metrics import metric_facts
-from medldr.reporting.assembly import answered
 from medldr.reporting.document import Block, Document, Drawing, Figures, Paragraph, Section
 from medldr.reporting.figures.forest import Whisker, forest_figure
-from medldr.reporting.prose import section, sentence, words
+from medldr.reporting.prose import answered, section, sentence, words
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.results.headline import (
     TESTS,
@@ -20,7 +19,7 @@ from medldr.reporting.results.headline import (
     large_domains,
     page_order,
 )
-from medldr.reporting.sections.chance import chance_row
+from medldr.reporting.sections.rows import chance_row
 from medldr.reporting.sections.run.drawn import confusion_figure, roc_figure
 from medldr.reporting.sections.run.parts import Part, metrics_table, of_domain, size_cell
 from medldr.reporting.sections.run.verdict import (
@@ -45,8 +44,7 @@ def result(scored: EvaluationRecord | None) -> Section | None:
     """The figure and the table of the first screen, and what their intervals mean."""
     if scored is None:
         return None
-    drawing = first_figure(scored)[1]()
-    figures = None if drawing is None else Figures([drawing])
+    figures = Figures.of(first_figure(scored)[1]())
     said = filter(None, (by_group_text(scored), intervals_text(scored)))
     small = Paragraph(" ".join(said), "small")
     return section("run", "result", figures, results_table(scored), small)

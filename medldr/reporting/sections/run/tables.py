@@ -1,18 +1,21 @@
-"""A run's numbers in tables: all metrics, and those of domains, groups, and classes."""
+"""A run's numbers in tables: of splits, domains, classes, rules, and recalibration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from medldr.evaluation.comparison.comparison import Size
+from medldr.evaluation.recalibration import NOTICED
 from medldr.evaluation.subgroups import FEWEST
 from medldr.folders.evaluation_record import EvaluationRecord, Number, SplitRecord, Worst
+from medldr.folders.run_record import Selection
 from medldr.metrics import BY_GROUP, metric_facts
-from medldr.reporting.document import Figures, Pairs, Paragraph, Section
+from medldr.reporting.document import Pairs, Paragraph, Section
 from medldr.reporting.prose import section, sentence
-from medldr.reporting.results.headline import headline, page_order, tested_domains
-from medldr.reporting.sections.run.drawn import frequency_figure
+from medldr.reporting.read.run import RunFiles
+from medldr.reporting.results.headline import headline, headline_split, page_order, tested_domains
 from medldr.reporting.sections.run.parts import (
     Part,
     count_cell,
@@ -22,11 +25,9 @@ from medldr.reporting.sections.run.parts import (
     size_cell,
     where,
 )
-from medldr.reporting.table import DASH, Cell, Row, Table
+from medldr.reporting.sections.run.verdict import leading
+from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.wording import ordered, split_name
-
-MOST: Final = 100
-"""A page shows no more groups than this; `evaluation.json` has all."""
 
 
 def splits(scored: EvaluationRecord) -> Section | None:
@@ -90,40 +91,6 @@ def domains(scored: EvaluationRecord) -> Section | None:
     return section("run", "domains", table, count=len(found))
 
 
-def groups(scored: EvaluationRecord) -> Section | None:
-    """Accuracy of each group, where a run was asked to score groups.
-
-    Groups may be patients. Their names are in `evaluation.json`, and so on a page, only where
-    `evaluation.per_group` was set.
-    """
-    split = headline(scored)
-    if split is None or not split.groups:
-        return None
-    return section("run", "groups", where(scored), group_table(split), count=len(split.groups))
-
-
-def group_table(split: SplitRecord) -> Table:
-    """Groups of a split with their size, in the order of their accuracy."""
-    ranked = sorted(
-        split.groups.items(), key=lambda of: (of[1].accuracy is None, of[1].accuracy or 0.0, of[0])
-    )
-    worst = worst_group(split)
-    parts = []
-    for name, of in ranked[:MOST]:
-        reason = "no known label" if of.accuracy is None else None
-        number = Number(value=of.accuracy, low=of.low, high=of.high, reason=reason)
-        tags = ["worst group"] if worst and name == worst.name else []
-        front = [Cell(of.domain or DASH), Cell(of.n)]
-        parts.append(Part(name, {"accuracy": number}, front, tags=tags))
-    caption = "Accuracy of each group, in ascending order"
-    table = metrics_table(caption, ["Group", "Domain", "Images"], parts, keys=["accuracy"])
-    table.texts = (1,)
-    if len(ranked) > MOST:
-        said = "The first {} of {:,} groups in this order; evaluation.json lists all."
-        table.notes.append(said.format(MOST, len(ranked)))
-    return table
-
-
 def classes(scored: EvaluationRecord) -> Section | None:
     """Results of each class or label; None where they were not scored."""
     split, labels = headline(scored), scored.task == "multi-label"
@@ -140,10 +107,9 @@ def classes(scored: EvaluationRecord) -> Section | None:
         held = {key: n for key, n in of.metrics.items() if apart or not metric_facts(key).area}
         parts.append(Part(name, held, front))
     table = metrics_table(f"Results by {first[0].lower()}", first, parts)
-    drawing = None if scored.shots is None else frequency_figure(split, scored.shots)
     at_half = Paragraph(sentence("labels_at_half") if scored.operating_points else "", "small")
-    figures, name = Figures([drawing] if drawing else []), "labels" if labels else "classes"
-    return section("run", name, where(scored), table, at_half, figures, count=len(parts))
+    name = "labels" if labels else "classes"
+    return section("run", name, where(scored), table, at_half, count=len(parts))
 
 
 def label_table(split: SplitRecord, names: Sequence[str]) -> Table:
@@ -161,3 +127,103 @@ def label_table(split: SplitRecord, names: Sequence[str]) -> Table:
     for name, ((right, alarm), (missed, found)) in zip(names, split.decided or (), strict=True):
         table.rows.append(Row(name, [Cell(n) for n in (found, missed, alarm, right)]))
     return table
+
+
+NOT_EVALUATED: Final = "not evaluated; run `medldr evaluate` on the run again"
+CALIBRATION: Final = ("ece", "brier", "nll", "calibration_slope")
+
+
+def rules(files: RunFiles) -> Section | None:
+    """What each selection rule chose, and what its weights reach; None for a single rule."""
+    return section("run", "rules", rule_table(files), count=len(files.by_rule))
+
+
+def rule_table(files: RunFiles) -> Table | None:
+    """A row per rule, the reported one first; None where the run has a single rule."""
+    if len(files.by_rule) < 2 or files.evaluation is None:
+        return None
+    split, keys = headline_split(files.evaluation), leading(files.evaluation)
+    parts = []
+    for place, (rule, (chosen, scored)) in enumerate(files.by_rule.items()):
+        held: Mapping[str, Number] = {key: Number(reason=NOT_EVALUATED) for key in keys}
+        if scored is not None:
+            held = scored.splits[split].metrics if split in scored.splits else {}
+        front = [
+            Cell(split_name(chosen.split).lower()) if chosen.split else Cell(),
+            Cell() if chosen.epoch is None else Cell(f"{chosen.epoch}", order=float(chosen.epoch)),
+            Cell() if chosen.value is None else Cell(value_text(chosen), order=chosen.value),
+        ]
+        tags = [*(["reported"] if place == 0 else []), *(["oracle"] if chosen.oracle else [])]
+        parts.append(Part(rule, held, front, tags=tags))
+    first = ["Rule", "Selection split", "Epoch", "Value at selection"]
+    caption = f"By selection rule, {split_name(split).lower()} split"
+    table = metrics_table(caption, first, parts, keys=keys)
+    table.texts = (1,)
+    if any("oracle" in part.tags for part in parts):
+        table.notes.append(sentence("rule_oracle"))
+    return table
+
+
+def value_text(chosen: Selection) -> str:
+    """What a rule found where it chose, with its unit; empty where it compared nothing.
+
+    Example:
+        >>> value_text(Selection(rule="val_auc", value=0.5)), value_text(Selection(rule="last"))
+        ('0.500', '')
+    """
+    if chosen.value is None:
+        return ""
+    return metric_facts(metric_of(chosen.rule)).with_unit(chosen.value)
+
+
+def metric_of(rule: str) -> str:
+    """The metric that a rule compares; empty for ``last``.
+
+    Example:
+        >>> metric_of("id_val_balanced_accuracy"), metric_of("oracle_auc"), metric_of("last")
+        ('balanced_accuracy', 'auc', '')
+        >>> metric_of("swad")
+        'domain_loss'
+    """
+    if rule == "swad":
+        return "domain_loss"
+    return re.sub(r"^(last$|(id_val|val|oracle_out|oracle)_)", "", rule)
+
+
+def recalibration(scored: EvaluationRecord) -> Section | None:
+    """What recalibration changed, before and after; None for a run without it."""
+    made = scored.recalibration
+    if made is None:
+        return None
+    if made.temperature is None:
+        said = sentence("not_recalibrated", reason=made.reason)
+        return section("run", "recalibration", Paragraph(said))
+    ends = (made.low, made.high)
+    clear = None not in ends and not (ends[0] or 0) <= 1 <= (ends[1] or 0)
+    tendency = "overconfident" if made.temperature > 1 else "underconfident"
+    said = sentence(
+        "recalibrated",
+        temperature=f"{made.temperature:.3g}",
+        interval=f" ({made.interval})" if made.interval else "",
+        tendency=f"was {tendency}" if clear else "was not clearly over- or underconfident",
+        split=split_name(made.split or "").lower(),
+        size=made.size,
+    )
+    harm = " ".join(of.note for of in made.worsened if of.after - of.before >= NOTICED)
+    return section(
+        "run", "recalibration", Paragraph(said), recalibration_table(scored), Paragraph(harm)
+    )
+
+
+def recalibration_table(scored: EvaluationRecord) -> Table | None:
+    """Each split before and after; None where nothing was recorded before."""
+    old = {} if scored.recalibration is None else scored.recalibration.before
+    parts = []
+    for name in (name for name in page_order(scored) if name in old):
+        before = {key: Number(value=value) for key, value in old[name].items()}
+        after, title = scored.splits[name].metrics, split_name(name)
+        parts.append(Part(f"{title}, before", before))
+        parts.append(Part(f"{title}, after", {key: after[key] for key in before if key in after}))
+    keys = [key for key in ordered(k for part in parts for k in part.metrics) if key in CALIBRATION]
+    caption = "Calibration before and after"
+    return metrics_table(caption, ["Split"], parts, keys=keys) if keys else None

@@ -70,22 +70,18 @@ class Results:
             return [table for _, table in found]
         return [side_by_side(f"{self.columns[0].name}: {what}", found)]
 
-    def grids(self, what: str, metrics: Sequence[str], *, needed: bool = False) -> list[Table]:
+    def grids(self, what: str, metrics: Sequence[str]) -> list[Table]:
         """The grids of some metrics.
 
         Args:
             what: What they show, for the caption of the one table.
             metrics: The metrics.
-            needed: Whether a grid without any result is left out.
         """
 
-        def make(metric: str, split: str) -> Table | None:
+        def make(metric: str, split: str) -> Table:
             grid = make_grid(
                 self.study, self.columns, metric, split, averaged=self.averages(metric)
             )
-            every = [cell for cells in grid.cells.values() for cell in cells]
-            if needed and all(cell is None or cell.mean is None for cell in every):
-                return None
             return grid_table(self.study, grid, target=bool(self.held_out))
 
         return self.tables(what, metrics, make)

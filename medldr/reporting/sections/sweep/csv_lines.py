@@ -12,12 +12,12 @@ from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.inference import inferred
 from medldr.folders.run_record import what_ran
 from medldr.metrics import metric_facts
-from medldr.reporting.published.match import beside
+from medldr.reporting.published.numbers import beside
 from medldr.reporting.results.class_mix import chance
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.frame import rule_means
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
-from medldr.reporting.sections.chance import chance_heading
+from medldr.reporting.sections.rows import chance_heading
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.wording import TARGETS

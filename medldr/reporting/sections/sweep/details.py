@@ -1,77 +1,40 @@
-"""What a sweep shows below its result: classes, probabilities, domains, groups, rules, folds."""
+"""What a sweep shows below its result: differences, probabilities, domains, rules, folds, runs."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from medldr.evaluation.comparison.comparison import Score
-from medldr.evaluation.intervals.estimate import Estimate, spread
-from medldr.metrics import METRICS, metric_facts, other_half
-from medldr.reporting.document import Section
+from medldr.evaluation.comparison.comparison import Difference
+from medldr.evaluation.intervals.estimate import TESTED, Estimate, spread
+from medldr.metrics import metric_facts, other_half
+from medldr.reporting.document import Drawing, Figures, Section
+from medldr.reporting.figures.drawing import looks
 from medldr.reporting.prose import section, sentence
 from medldr.reporting.read.study import Entry, Study
+from medldr.reporting.results.averages import average_differences
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.frame import rule_means
-from medldr.reporting.sections.comparison.tables import count_cell, domain_table, gap_table
-from medldr.reporting.sections.sweep.common import WORST, Results
+from medldr.reporting.sections.basis import basis
+from medldr.reporting.sections.comparison.tables import (
+    difference_cell,
+    domain_table,
+    gap_table,
+    runs_table,
+)
+from medldr.reporting.sections.held_out import target_of
+from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.grid import heading, pivot
-from medldr.reporting.table import Cell, Row, Table, paired
-from medldr.reporting.wording import rule_text, split_name
+from medldr.reporting.sections.sweep.result import differences_figure
+from medldr.reporting.sections.training import overlay_figures
+from medldr.reporting.table import AVERAGE, Cell, Row, Table, paired
+from medldr.reporting.wording import TARGETS, rule_text, split_name
 
 CALIBRATION = ("ece", "brier", "nll")
 RANKED = ("auc", "auprc")
 """Metrics that rank all items, so that scores of several models are ranked together."""
 REPORTED = "The rule that the run reports; other tables use it unless they name another."
-
-
-def classes(results: Results) -> Section | None:
-    """Recall of each class in each column; of labels, what their own thresholds reach."""
-    tables = []
-    for column in results.columns:
-        scores = () if column.comparison is None else column.comparison.classes
-        keys = list(dict.fromkeys(score.metric.rpartition("/")[2] for score in scores))
-        decided = [key for key in keys if other_half(key)][:1]  # the other half is in its cells
-        tables += [class_table(results, column, key) for key in decided or keys]
-    return section("sweep", "classes", *tables)
-
-
-def class_table(results: Results, column: Column, metric: str) -> Table | None:
-    """One metric of each class on the first split, methods across; None without a result."""
-    compared, split = column.comparison, results.splits[0]
-    if compared is None:
-        return None
-    found = {
-        (score.class_, score.method, score.metric.rpartition("/")[2]): score
-        for score in compared.classes
-        if score.split == split
-    }
-    of_metric = {place[:2]: score for place, score in found.items() if place[2] == metric}
-    names = [row for row in results.study.rows if any(method == row for _, method in of_metric)]
-    if not names:
-        return None
-    kind, count = ("label", "Positive") if compared.task == "multi-label" else ("class", "Images")
-    grouped = compared.splits[split].groups is not None
-    columns = [kind.capitalize(), count, *(["Groups"] if grouped else []), *names]
-    caption = f"{heading(metric)}, of each {kind}, {split_name(split).lower()}"
-    table = Table(f"{column.name}: {caption}", columns)
-    other = other_half(metric)
-    for class_ in dict.fromkeys(class_ for class_, _ in of_metric):
-        first = next(score for (name, _), score in of_metric.items() if name == class_)
-        cells = [Cell(first.n), *([count_cell(first.n_groups)] if grouped else [])]
-        for row in names:
-            score, half = of_metric.get((class_, row)), found.get((class_, row, other))
-            cell = table.number(metric, _of(column, score))
-            cells.append(paired(cell, other, None if half is None else half.estimate))
-        table.rows.append(Row(class_, cells))
-    return table
-
-
-def _of(column: Column, score: Score | None) -> Estimate | None:
-    """A number with how many of the planned runs it is of; None where it was not computed."""
-    if score is None:
-        return None
-    return replace(score.estimate, n=score.runs, planned=column.planned.get(score.method, 0))
 
 
 def calibration(results: Results) -> Section | None:
@@ -89,14 +52,6 @@ def calibration(results: Results) -> Section | None:
         for row in () if part is None else part.rows:
             table.rows.append(replace(row, heading=f"{where}{row.heading}"))
     return section("sweep", "calibration", table if table.rows else None)
-
-
-def worst_group(results: Results) -> Section | None:
-    """Grids of the worst group; None where no run has one, or the main grids show it already."""
-    if WORST in results.metrics:
-        return None
-    grids = results.grids("worst group", [WORST], needed=True)
-    return section("sweep", "groups", *grids, meaning=METRICS[WORST].meaning)
 
 
 def domains(results: Results) -> Section | None:
@@ -212,3 +167,110 @@ def _fold_numbers(
 def fold_names(study: Study, column: str) -> list[str]:
     """Names of the folds of a column, in the order of the sweep; empty where none are pooled."""
     return list(dict.fromkeys(name for entry in study.of(column=column) for name in entry.folds))
+
+
+def curves(results: Results) -> Section | None:
+    """Learning curves, column by column."""
+    study, drawings = results.study, list[Drawing]()
+    styles = looks(study.rows, study.reference, study.layout.controls)
+    for number, column in enumerate(results.columns, 1):
+        cells = {row: study.of(row, column.name) for row in study.rows}
+        logs = {row: [log for e in of for log in e.logs] for row, of in cells.items()}
+        drawings += overlay_figures(logs, styles, column.name, number)
+    return section("sweep", "curves", Figures(drawings), count=len(drawings))
+
+
+def runs(results: Results) -> Section | None:
+    """The runs of each row of each column: what they are, and how they were trained."""
+    every = results.study.every
+    files = {entry.member.run: entry.files for entry in every if entry.files is not None}
+    compared = {c.name: c.comparison for c in results.columns if c.comparison is not None}
+    tables = {name: runs_table(found, files) for name, found in compared.items()}
+    shown = [replace(of, caption=f"{name}: {of.caption}") for name, of in tables.items()]
+    return section("sweep", "runs", *shown, as_reference=sentence("as_reference"), count=len(every))
+
+
+UNTESTED = sentence("few_no_p")
+
+
+def differences(results: Results) -> Section | None:
+    """Figures and tables; None where nothing can be compared."""
+    study = results.study
+    shown = [column for column in results.columns if column.comparison is not None]
+    begun = all(column.comparison is not None or column.problem for column in results.columns)
+    drawings = [differences_figure(results, metric) for metric in results.metrics[1:]]
+    to_reference = results.tables(
+        f"difference from {study.reference}",
+        results.metrics,
+        lambda metric, split: difference_table(
+            study, shown, metric, split, averaged=begun and results.averages(metric)
+        ),
+    )
+    of_pairs = results.tables(
+        "pairs of methods, one minus the other",
+        results.metrics,
+        lambda metric, split: contrast_table(study, shown, metric, split),
+    )
+    figures = Figures.of(*drawings)
+    part = results.held_out and target_of(results.held_out) == "target_in"
+    held = sentence("whole_domain", target=TARGETS["target_all"]) if part else ""
+    return section("sweep", "differences", figures, *to_reference, *of_pairs, whole=held)
+
+
+def difference_table(
+    study: Study, columns: Sequence[Column], metric: str, split: str, *, averaged: bool = False
+) -> Table | None:
+    """Every row minus the reference, in the same draws; None where there is nothing to show.
+
+    Args:
+        study: The sweep.
+        columns: Its columns.
+        metric: The metric.
+        split: The split.
+        averaged: Whether a mean over the columns says anything.
+    """
+    metrics = (metric, other_half(metric))
+    averages = [
+        average_differences(study, columns, key, split) if averaged and key else {}
+        for key in metrics
+    ]
+    table = _table(f"difference from {study.reference}", "Method", columns, metric, split)
+    table.columns += [AVERAGE] if averages[0] else []
+
+    def cell(row: str, place: int) -> Cell:
+        if place == len(columns):
+            found = [of.get(row) for of in averages]
+        else:
+            found = [columns[place].difference(split, key, row) for key in metrics]
+        return _cell(table, metrics, found)
+
+    return pivot(study, table, range(len(table.columns) - 1), cell)
+
+
+def contrast_table(
+    study: Study, columns: Sequence[Column], metric: str, split: str
+) -> Table | None:
+    """One row minus another, for the pairs that were asked for; None where there are none."""
+    metrics = (metric, other_half(metric))
+    table = _table("pairs of methods, one minus the other", "Pair", columns, metric, split)
+    for pair in study.layout.contrasts:
+        found = [
+            [c.contrast(split, key, pair) if key else None for key in metrics] for c in columns
+        ]
+        table.rows.append(Row(" − ".join(pair), [_cell(table, metrics, each) for each in found]))
+    return table if table.rows else None
+
+
+def _table(what: str, first: str, columns: Sequence[Column], metric: str, split: str) -> Table:
+    caption = f"{heading(metric)}: {what}, {split_name(split).lower()}"
+    headings = [first, *(column.name for column in columns)]
+    return Table(caption, headings, alone=basis(columns, split))
+
+
+def _cell(table: Table, metrics: tuple[str, str], pair: Sequence[Difference | None]) -> Cell:
+    """A difference with its interval and p, or that so few seeds have no p; and its other half."""
+    found, half = pair
+    if found is not None and found.seeds < TESTED and UNTESTED not in table.notes:
+        table.notes.append(UNTESTED)
+    cell = difference_cell(table, metrics[0], found)
+    return paired(cell, metrics[1], None if half is None else half.estimate)

@@ -16,8 +16,7 @@ from medldr.reporting.results.class_mix import Chance, chance, mean_of_levels
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.grid import Grid
 from medldr.reporting.sections.basis import basis
-from medldr.reporting.sections.chance import chance_row
-from medldr.reporting.sections.rows import grouped, method_row
+from medldr.reporting.sections.rows import chance_row, grouped, method_row
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.table import AVERAGE, Cell, Table, first_word, paired
 from medldr.reporting.wording import TARGETS, rule_text, split_name

@@ -42,8 +42,9 @@ def result(results: Results) -> Section | None:
     words = [*best_words(tables, results.columns, short=True)]
     words += [text for split in results.splits[:1] for text in size_note(results.columns, split)]
     figure = differences_figure(results, results.metrics[0])
-    shown = Figures([figure] if figure else [])
-    return section("sweep", "result", shown, *tables, Paragraph(" ".join(words), "small"))
+    return section(
+        "sweep", "result", Figures.of(figure), *tables, Paragraph(" ".join(words), "small")
+    )
 
 
 def other_grids(results: Results) -> Section | None:

@@ -23,11 +23,10 @@ from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.comparisons import Column
 from medldr.reporting.results.gains import data_sets
 from medldr.reporting.sections.comparison.verdict import CLEAR, Asked, could_see, size_text, verdict
-from medldr.reporting.sections.domain_gap import spoken
 from medldr.reporting.sections.rows import count, grouped, listed
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.missing_runs import missing_text
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import split_name, spoken
 
 MOST_NAMED = 2
 """Runs without a result that a sentence names."""

@@ -8,6 +8,7 @@ from hypothesis import given as examples
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from medldr.evaluation.comparison.findings import TWO_KINDS, apart
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.centres import OVERALL
 from medldr.evaluation.representation.frame import RECOVERED
@@ -15,7 +16,7 @@ from medldr.evaluation.representation.maps import Maps
 from medldr.evaluation.representation.measured import Measured
 from medldr.evaluation.representation.probes import Probes
 from medldr.reporting.sections.analysis.answers import answers, verdict
-from medldr.reporting.sections.analysis.frames import TWO_KINDS, apart, way
+from medldr.reporting.sections.analysis.topics import way
 
 UP, DOWN = Estimate(0.1, low=0.05, high=0.15), Estimate(-0.1, low=-0.15, high=-0.05)
 NONE = Estimate(0.02, low=-0.03, high=0.07)

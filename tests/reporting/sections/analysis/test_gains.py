@@ -1,9 +1,9 @@
-"""The section on gains by domain: its sentences, table and csv lines."""
+"""The sentences on gains by domain."""
 
 from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.reporting.results.gains import Gain
-from medldr.reporting.sections.analysis.gains import SweepGains, gains_table, verdict
+from medldr.reporting.sections.analysis.gains import verdict
 
 
 def gain(mean, p, domain, *, unseen=True, seeds=3, method="LatentDR", metric="accuracy"):
@@ -37,9 +37,3 @@ def test_single_seeds_are_not_compared():
     assert two.endswith("not compared (two seeds).")
     mixed = verdict([gain(0.2, None, "a", seeds=1), gain(0.2, 0.001, "b")], "ERM", "accuracy")
     assert "better in 1, not compared in 1 of 2" in mixed
-
-
-def test_a_table_says_where_too_few_seeds_have_no_p():
-    for seeds, notes in ((1, 1), (2, 1), (3, 0)):
-        held = {"LatentDR": [gain(0.2, None, "a", seeds=seeds)]}
-        assert len(gains_table(SweepGains("ERM", "accuracy", held)).notes) == notes

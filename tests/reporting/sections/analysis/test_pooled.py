@@ -1,12 +1,14 @@
-"""The section on pooled gains: its table, caveats and csv lines."""
+"""The section on pooled gains: its sentences, caveats and csv lines."""
 
 import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.random_effects import random_effects
-from medldr.reporting.document import Figures, Paragraph
+from medldr.reporting.document import Bullets, Figures, Paragraph
 from medldr.reporting.results.gains import Effect, Pooled
 from medldr.reporting.sections.analysis.gains import (
+    FEW,
+    FEW_SEEDS,
     OF_DOMAINS,
     pooled_lines,
     pooled_section,
@@ -26,21 +28,18 @@ def said(made):
     return " ".join(block.text for block in made.of(Paragraph))
 
 
-def test_the_table_has_mean_prediction_and_heterogeneity():
-    found = pooled_of([0.1, 0.0, 0.2])
-    made = pooled_section([found, pooled_of([0.1, 0.1, 0.1], method="Mixup", control=True)])
-    (table,) = made.tables
-    latentdr, mixup = table.rows
-    assert latentdr.cells[0].content == "3 data sets"
-    assert latentdr.cells[1].estimate.mean == pytest.approx(0.1)
-    assert latentdr.cells[2].content == "−100.0 to +100.0"  # cut: it would be −122 to +142
-    assert mixup.cells[2].content == "−26.7 to +46.7"  # 10 ± 12.706 * 5 / sqrt 3
-    assert latentdr.cells[3].estimate.mean == pytest.approx(found.summary.tau)
-    assert latentdr.cells[4].estimate.mean == pytest.approx(found.summary.i2)
-    assert latentdr.cells[5].content == "8.00"  # (0.1 / 0.05)² twice
-    assert latentdr.cells[6].content == "0.018"
-    assert (latentdr.apart, mixup.apart) == (False, True)
-    assert table.footnotes == []
+def notes_of(*found):
+    (bullets,) = pooled_section(found).of(Bullets)
+    return bullets.items
+
+
+def test_every_mean_is_said_with_its_interval():
+    made = pooled_section([pooled_of([0.1, 0.0, 0.2]),
+                           pooled_of([0.1, 0.1, 0.1], method="Mixup", control=True)])  # fmt: skip
+    latentdr, mixup = made.of(Bullets)[0].items
+    # 4.303 * 10 / sqrt 3
+    assert latentdr == ("LatentDR minus ERM: +10.0 percentage points, 95% CI −14.8 to +34.8.")
+    assert mixup.startswith("Mixup, a control minus ERM: +10.0 percentage points, 95% CI ")
     assert OF_DOMAINS not in said(made)
     assert "over data sets" in said(made)
     (figures,) = made.of(Figures)
@@ -50,15 +49,18 @@ def test_the_table_has_mean_prediction_and_heterogeneity():
 def test_held_out_domains_come_with_their_caveat():
     made = pooled_section([pooled_of([0.1, 0.0, 0.1], over="domains")])
     assert OF_DOMAINS in said(made)
-    assert made.tables[0].rows[0].cells[0].content == "3 held-out domains"
+    assert "over held-out domains" in said(made)
 
 
-def test_what_is_left_out_and_several_references_are_named():
-    made = pooled_section([pooled_of([0.1, 0.0, 0.1], left_out=("octmnist",)),
-                           pooled_of([0.1, 0.0, 0.1], reference="Mixup")])  # fmt: skip
-    (table,) = made.tables
-    assert [row.heading for row in table.rows] == ["LatentDR vs ERM", "LatentDR vs Mixup"]
-    assert table.notes[0].startswith("Not pooled: octmnist.")
+def test_what_is_left_out_and_cannot_be_relied_on_is_named():
+    first, second, left = notes_of(
+        pooled_of([0.1, 0.0, 0.1], left_out=("octmnist",), single=True),
+        pooled_of([0.1, 0.0], reference="Mixup"),
+    )
+    assert first.endswith(FEW_SEEDS)
+    assert second.startswith("LatentDR minus Mixup: ")
+    assert second.endswith(FEW)
+    assert left.startswith("Not pooled: octmnist.")
 
 
 def test_csv_has_every_gain_and_every_mean():

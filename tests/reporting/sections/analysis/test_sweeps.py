@@ -9,7 +9,7 @@ from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.folders.sweep_record import Layout, Member, Sweep, SweepFolder, write_sweep
-from medldr.reporting.document import Document
+from medldr.reporting.document import Bullets, Document
 from medldr.reporting.sections.analysis.sweeps import read_sweeps
 from medldr.reporting.writers.html import html_page
 
@@ -57,7 +57,7 @@ def test_an_unfinished_sweep_shows_what_it_has(batches):
     found = read_sweeps([batches])
     shown, lines = sections(found), found.lines()
     assert set(shown) == {"batch", "cost", "gains"}
-    assert [row.heading for row in shown["batch"].tables[0].rows] == ["ERM", "LatentDR (SA)"]
+    assert [row.heading for row in shown["cost"].tables[0].rows] == ["ERM", "LatentDR (SA)"]
     counts = [(line["method"], line["images"], line["runs"]) for line in lines["batch"]]
     assert ("LatentDR (SA)", 16, 1) in counts
     assert ("ERM", 16, 2) in counts
@@ -81,7 +81,7 @@ def test_a_sweep_of_several_sets_is_pooled(whole_folder):
     shown = sections(found)
     names = {line["name"] for line in found.lines()["pooled"] if line["kind"] == "gain"}
     assert names == {"Derma_1", "OCT"}
-    assert any("cannot be relied on" in text for _, text in shown["pooled"].tables[0].footnotes)
+    assert any("cannot be relied on" in text for text in shown["pooled"].of(Bullets)[0].items)
     assert "batch" not in shown
     assert "DOE_JANE" not in html_page(Document("t", "k", sections=list(shown.values())))
 

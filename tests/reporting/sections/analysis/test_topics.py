@@ -1,4 +1,4 @@
-"""Sections of an analysis: figure and table show the numbers of the frame, and say what is not."""
+"""Sections of an analysis: figures show the numbers of the frame, and notes say what is not."""
 
 from dataclasses import replace
 
@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation import planes
-from medldr.evaluation.representation.frame import number, where
+from medldr.evaluation.representation.frame import number
+from medldr.evaluation.representation.geometry import MEASURES
+from medldr.evaluation.representation.neighbours import ROBUSTNESS, SHARES
+from medldr.evaluation.representation.operators import BALANCED
 from medldr.folders.latents_record import View
 from medldr.reporting.document import Bullets, Document, Figures, Paragraph
 from medldr.reporting.sections.analysis import topics
-from medldr.reporting.sections.analysis.frames import csv_lines, of_runs
+from medldr.reporting.sections.analysis.topics import csv_lines, of_runs
+from medldr.reporting.table import number_text
 from medldr.reporting.writers.html import html_page
 
 
@@ -26,15 +30,6 @@ def runs(synthetic_latents, measured):
             "LatentDR": measured(synthetic_latents(90))}  # fmt: skip
 
 
-def cells(section):
-    (table,) = section.tables
-    return {
-        (row.heading, column): cell.content
-        for row in table.rows
-        for column, cell in zip(table.columns[1:], row.cells, strict=True)
-    }
-
-
 PLACES = {
     "geometry": ({"images": "test", "of": "all", "measure": "uniformity"}, "Uniformity"),
     "operators": ({"split": "test", "metric": "balanced_accuracy", "domain": "", "minus": ""},
@@ -43,44 +38,44 @@ PLACES = {
     "neighbours": ({"queries": "unseen", "neighbours": "same_class_other_domain"},
                    "Test images of unseen domains"),
     "robustness": ({"queries": "all"}, "All images"),
-    "queries": ({"metric": "nearest_same_class"}, "Nearest: same class (%)"),
+}  # fmt: skip
+METRICS = {
+    "geometry": MEASURES["uniformity"], "operators": BALANCED, "probes": BALANCED,
+    "neighbours": SHARES["same_class_other_domain"], "robustness": ROBUSTNESS,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("topic", PLACES)
-def test_tables_and_figures_show_the_frame(runs, topic):
-    section = getattr(topics, f"{topic}_section")(runs)
-    found, (place, column) = cells(section), PLACES[topic]
-    for view in ("degraded", "restored"):
-        held = number(runs["LatentDR"].frames[topic], latents=view, **place)
-        shown = found[f"LatentDR, {view}", column]
-        assert (shown.mean, shown.low, shown.high) == (held.mean, held.low, held.high)
+def test_figures_show_the_frame(runs, topic):
+    section, (place, panel) = getattr(topics, f"{topic}_section")(runs), PLACES[topic]
     (drawing,) = section.of(Figures)[0].drawings
     assert not drawing.error
-    if topic != "queries":  # its figure is a map
-        assert drawing.alt.count("LatentDR, restored") == len(section.tables[0].columns) - 1
+    said = next(text for text in drawing.alt.split(". ") if text.startswith(panel))
+    for view in ("degraded", "restored"):
+        held = number(runs["LatentDR"].frames[topic], latents=view, **place)
+        metric = METRICS[topic]
+        assert f"LatentDR, {view} {number_text(held, metric)}" in said
     assert section.folded == (topic != "geometry")
+    assert bool(section.tables) == (topic == "geometry")
 
 
-def test_what_numbers_are_compared_with_is_a_row_of_its_own(runs):
-    found = cells(topics.probes_section(runs))
-    assert found["Guessing", "Class"].mean == pytest.approx(1 / 3)
-    frame = where(runs["LatentDR"].frames["probes"], target="domain", minus="")
-    assert found["Class alone", "Domain"].mean == number(frame, latents="labels").mean
-    levels = where(runs["ERM"].frames["robustness"], queries="all", latents="original")
-    assert (
-        cells(topics.robustness_section(runs))["Neighbours at random", "All images"].mean
-        == (levels[0]["at_random"])
-    )
+def test_the_table_of_alignment_and_uniformity_has_the_numbers_of_the_frame(runs):
+    (table,) = topics.geometry_section(runs).tables
+    assert table.columns == ["Latents", "Alignment", "Uniformity"]
+    held = number(runs["LatentDR"].frames["geometry"], latents="restored", images="test", of="all",
+                  measure="uniformity")  # fmt: skip
+    found = {row.heading: row.cells[1].content for row in table.rows}["LatentDR, restored"]
+    assert (found.mean, found.low, found.high) == (held.mean, held.low, held.high)
 
 
-def test_distances_name_the_nearest_seen_domain(runs):
-    section = topics.centres_section(runs)
-    (line,) = where(runs["ERM"].frames["centres"], of="nearest seen domain")
-    erm = section.tables[0].rows[0]
-    assert section.tables[0].columns[2] == "c (unseen) to the nearest seen"
-    assert erm.cells[1].content.mean == line["held"].mean
-    assert erm.cells[1].extra == line["domain"]
+@pytest.mark.usefixtures("drawn")
+def test_what_numbers_are_compared_with_is_a_line_of_its_own(runs):
+    for make, lines in (
+        (topics.probes_section, ("guessing", "class alone")),
+        (topics.robustness_section, ("neighbours at random",)),
+    ):
+        svg = make(runs).of(Figures)[0].drawings[0].svg
+        assert all(f">{line}<" in svg for line in lines)
 
 
 def test_methods_without_d_and_r_have_no_section_on_them(runs):
@@ -92,9 +87,9 @@ def test_methods_without_d_and_r_have_no_section_on_them(runs):
 def test_without_domains_only_the_class_is_asked(synthetic_latents, measured):
     runs = {"ERM": measured(synthetic_latents(60, domains=(), unseen=()))}
     assert topics.centres_section(runs) is topics.robustness_section(runs) is None
-    table = topics.neighbours_section(runs).tables[0]
-    assert "same class" in table.caption
-    assert "domain" not in table.caption
+    title = topics.neighbours_section(runs).of(Figures)[0].drawings[0].title
+    assert "same class" in title
+    assert "domain" not in title
 
 
 def test_undefined_numbers_are_explained(synthetic_latents, measured):
@@ -187,7 +182,7 @@ def test_pictures_of_runs_that_degrade_come_first(runs):
     assert page.count("<image") == 2 * 5 + 2 * 3
 
 
-@pytest.mark.parametrize("topic", PLACES)
+@pytest.mark.parametrize("topic", [*PLACES, "centres", "queries"])
 def test_csv_lines_have_every_number_once(runs, topic):
     lines = csv_lines(of_runs(runs, topic))
     assert len(lines) == sum(len(run.frames[topic]) for run in runs.values())

@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from medldr.reporting.published.match import beside
+from medldr.reporting.published.numbers import beside
 from medldr.reporting.read.sweep import read_study
 from medldr.reporting.results.comparisons import columns
 from medldr.reporting.sections.published import sweep_published

@@ -2,7 +2,7 @@
 
 from medldr.reporting.pages.sweep import sweep_page
 from medldr.reporting.sections.rows import show_p
-from medldr.reporting.sections.sweep.differences import UNTESTED, difference_table
+from medldr.reporting.sections.sweep.details import UNTESTED, difference_table
 from medldr.reporting.writers.cells import printed
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Paragraph
+from medldr.reporting.pages.comparison import overview
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
-from medldr.reporting.sections.comparison.parts import overview
 from medldr.reporting.sections.comparison.tables import metrics_table
 from medldr.reporting.writers.terminal import terminal_document
 

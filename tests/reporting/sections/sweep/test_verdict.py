@@ -13,10 +13,10 @@ from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
 from medldr.evaluation.intervals.planning import power
 from medldr.folders.evaluation_record import IntervalRecord
 from medldr.folders.sweep_record import Layout, Member
+from medldr.reporting.pages.comparison import comparison_verdict
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.comparisons import Column
-from medldr.reporting.sections.comparison.parts import comparison_verdict
 from medldr.reporting.sections.sweep.common import Results
 from medldr.reporting.sections.sweep.verdict import sweep_verdict
 

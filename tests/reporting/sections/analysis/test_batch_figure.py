@@ -3,9 +3,15 @@
 import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.reporting.figures.sweep.batch import batch_figure
-from medldr.reporting.results.batch_sizes import BatchCurve, BatchLine, BatchPoint
+from medldr.reporting.sections.analysis.batch_sizes import (
+    BatchCurve,
+    BatchLine,
+    BatchPoint,
+    batch_figure,
+)
 from medldr.reporting.writers.paper import for_paper
+
+pytestmark = pytest.mark.usefixtures("drawn")
 
 
 def curve_of(*, per_domain=True, low=True):

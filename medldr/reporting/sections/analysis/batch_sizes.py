@@ -1,26 +1,39 @@
-"""Runs that differ in the size of a batch alone: a metric against the images of a step."""
+"""A metric against the images of a step, of runs that differ in the size of a batch alone."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log2
 from typing import Any, Final, NamedTuple
 
 from medldr.config.identity import NOT_HASHED
 from medldr.config.method import method_title, row_titles
 from medldr.config.sections import dataset_name, held_out
 from medldr.evaluation.intervals.estimate import Estimate
+from medldr.evaluation.representation.frame import Line
+from medldr.metrics import metric_facts
+from medldr.reporting.document import Bullets, Drawing, Figures, Section
+from medldr.reporting.figures.drawing import looks
+from medldr.reporting.figures.lines import Curve, lines_figure
+from medldr.reporting.prose import section
 from medldr.reporting.read.run import RunFiles
 from medldr.reporting.read.study import Study, titled
-from medldr.reporting.results.averages import Averages, Cell
+from medldr.reporting.results.averages import Averages
+from medldr.reporting.results.averages import Cell as Place
 from medldr.reporting.results.comparisons import Column
+from medldr.reporting.sections.analysis.topics import named
+from medldr.reporting.table import ends_of, number_text
+from medldr.reporting.wording import split_name
 
 FEWEST: Final = 3
 """Fewer sizes make no curve."""
 _SIZES: Final = ("batch_size", "batch_per_domain")
 _UNRELATED: Final = ("evaluation", "protocol")
 """Sections that change no training: what a protocol pins is a value of its own."""
+APART: Final = 0.05
+"""Intervals of two curves at one size would lie on top of each other: each has its own place."""
 _ASIDE: Final = {
     "data": ("root", "download", "packed", "cache", "metadata", "card", "held_out"),
     "training": _SIZES,
@@ -84,13 +97,13 @@ class BatchCurve:
     lines: tuple[BatchLine, ...]
 
     @property
-    def same_steps(self) -> bool:
-        """Whether every run made as many steps."""
-        return len({point.steps for line in self.lines for point in line.points}) < 2
+    def sizes(self) -> dict[int, int | None]:
+        """Images in a step, ascending, and how many these are of each domain."""
+        return dict(sorted((p.images, p.per_domain) for of in self.lines for p in of.points))
 
 
 class _Cell(NamedTuple):
-    place: Cell
+    place: Place
     name: str
     held: str
     point: BatchPoint
@@ -127,7 +140,7 @@ def batch_curves(
             domains = " + ".join(held_out(files.config))
             key = (dataset_name(files.config, files.facts), _method(files.config))
             point = BatchPoint(*size, estimate)
-            cell = _Cell(Cell(column, row), _name(study, row, files), domains, point)
+            cell = _Cell(Place(column, row), _name(study, row, files), domains, point)
             lines.setdefault(key, []).append(cell)
     by_data: dict[str, list[BatchLine]] = {}
     for (data, _), cells in lines.items():
@@ -194,10 +207,10 @@ def _size(files: RunFiles) -> tuple[int, int | None, int | None] | None:
 def _method(config: Mapping[str, Any]) -> str:
     """What training depends on, but the size of a batch and the held-out domains, as one text."""
     kept = {key: v for key, v in config.items() if key not in (*NOT_HASHED, *_UNRELATED)}
-    for section, keys in _ASIDE.items():
-        values = kept.get(section)
+    for part, keys in _ASIDE.items():
+        values = kept.get(part)
         if isinstance(values, Mapping):
-            kept[section] = {key: value for key, value in values.items() if key not in keys}
+            kept[part] = {key: value for key, value in values.items() if key not in keys}
     return json.dumps(kept, sort_keys=True, default=str)
 
 
@@ -211,3 +224,96 @@ def _name(study: Study, row: str, files: RunFiles) -> str:
     if kept and len(kept) < len(axes):
         return titled(kept, {**row_titles(), **study.layout.titles})
     return method_title(files.config)
+
+
+def batch_section(found: Mapping[str, Sequence[BatchCurve]]) -> Section | None:
+    """A figure for each data set with runs at three sizes or more, and what to know of it.
+
+    Args:
+        found: Curves by the title of their sweep.
+    """
+    curves = named(found)
+    drawings = [batch_figure(curve, number) for number, curve in enumerate(curves, 1)]
+    notes = [f"{curve.data}: {note}" for curve in curves for note in batch_notes(curve)]
+    return section("analysis", "batch", Figures.of(*drawings), Bullets(notes))
+
+
+def batch_figure(curve: BatchCurve, number: int = 1) -> Drawing | None:
+    """Each method's metric at every size of a batch, with 95% intervals.
+
+    Args:
+        curve: Of one data set.
+        number: Of the figure on its page, from 1.
+    """
+    reference = next((line.name for line in curve.lines if line.reference), "")
+    controls = [line.name for line in curve.lines if line.control]
+    styles = looks([line.name for line in curve.lines], reference, controls)
+    known = metric_facts(curve.metric)
+    factor = 100.0 if known.percent else 1.0
+    drawn, alt = list[Curve](), list[str]()
+    for place, line in enumerate(curve.lines):
+        shift = APART * (place - (len(curve.lines) - 1) / 2)
+        held = [point.estimate for point in line.points]
+        texts = [f"{point.images} images: {number_text(point.estimate, known, unit=True)}"
+                 for point in line.points]  # fmt: skip
+        drawn.append(Curve(
+            [log2(point.images) + shift for point in line.points],
+            [factor * (each.mean or 0.0) for each in held],
+            line.name, {**styles[line.name], "marker": "o", "ms": 4.5},
+            tips=[f"{line.name}, {text}" for text in texts],
+            ends=[ends_of(each, factor) for each in held],
+        ))  # fmt: skip
+        alt.append(f"{line.name}: {'; '.join(texts)}.")
+    by_domain = all(curve.sizes.values())
+    names = [f"{n}\n({each})" if by_domain else f"{n}" for n, each in curve.sizes.items()]
+    return lines_figure(
+        f"batch_size_{number}", drawn,
+        labels=("images in a step" + (" (of each domain)" if by_domain else ""), known.heading),
+        limits={"xticks": [log2(size) for size in curve.sizes], "xticklabels": names},
+        size=(5.2, 3.3 + 0.19 * -(-len(curve.lines) // 2)),
+        title=f"{curve.data}: {known.title} against the size of a batch",
+        caption="Each point is a mean over seeds with its 95% CI; the horizontal axis doubles from "
+        "tick to tick. A curve that rises says that the method gains from larger batches, which "
+        "plain training may do too.",
+        alt=" ".join(alt),
+    )  # fmt: skip
+
+
+def batch_notes(curve: BatchCurve) -> Iterator[str]:
+    """What points are means over, what they leave out, and what else differs between sizes."""
+    yield f"{split_name(curve.split).lower()} split."
+    domains = max(line.domains for line in curve.lines)
+    if domains > 1:
+        yield (
+            f"means over {domains} domains that were held out one at a time, each with its whole "
+            "test set."
+        )
+    for line in curve.lines:
+        said = {
+            "has no mean at {}: some held-out domains lack a result.": line.incomplete,
+            "has several results at {}: shown is the one that comes first in the tables of the "
+            "sweep.": line.repeated,
+        }
+        for text, at in said.items():
+            if at:
+                yield f"{line.name} {text.format(', '.join(map(str, at)))}"
+    if len({point.steps for line in curve.lines for point in line.points}) > 1:
+        yield (
+            "runs with smaller batches made more steps or fewer than those with larger ones, which "
+            "may explain a difference between sizes as well."
+        )
+
+
+def batch_lines(found: Mapping[str, Sequence[BatchCurve]]) -> list[Line]:
+    """One line per method and size."""
+    return [
+        {"sweep": sweep, "data": curve.data, "split": curve.split, "metric": curve.metric,
+         "method": line.name, "images": point.images, "per_domain": point.per_domain,
+         "steps": point.steps, "runs": held.n, "planned": held.planned, "mean": held.mean,
+         "low": held.low, "high": held.high, "reason": held.reason}
+        for sweep, curves in found.items()
+        for curve in curves
+        for line in curve.lines
+        for point in line.points
+        for held in [point.estimate]
+    ]  # fmt: skip

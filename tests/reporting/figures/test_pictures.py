@@ -16,7 +16,7 @@ from medldr.evaluation.representation.pictures import (
     Shown,
     pictured_neighbours,
 )
-from medldr.reporting.figures.latents.pictures import _pixels, neighbour_pictures
+from medldr.reporting.figures.pictures import _pixels, neighbour_pictures
 from medldr.reporting.writers.paper import for_paper
 
 QUERY = Shown(0, "cat", "photo", unseen=False)

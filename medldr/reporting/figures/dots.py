@@ -7,32 +7,25 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.folders.latents_record import VIEWS
+from medldr.folders.latents_record import DEGRADED, ORIGINAL, RESTORED, VIEWS
 from medldr.metric import Metric
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import (
-    INK,
-    LEGEND_LINE,
-    MUTED,
-    add_legend,
-    add_tips,
-    draw,
-    shorten,
-)
-from medldr.reporting.figures.views import VIEW_LOOKS, VIEW_TITLES
-from medldr.reporting.table import interval
+from medldr.reporting.figures import drawing as palette
+from medldr.reporting.figures.drawing import add_legend, add_tips, draw, shorten
+from medldr.reporting.table import ends_of, number_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+
 APART: Final = 0.24
 """Between the views of a row, where rows are 1 apart."""
 GUESSING, ALONE, AT_RANDOM = "guessing", "class alone", "neighbours at random"
 LINES: Final[dict[str, dict[str, Any]]] = {
-    GUESSING: {"color": MUTED, "ls": "--", "lw": 1.2},
-    ALONE: {"color": INK, "ls": ":", "lw": 1.5},
-    AT_RANDOM: {"color": MUTED, "ls": "--", "lw": 1.2},
+    GUESSING: {"color": palette.MUTED, "ls": "--", "lw": 1.2},
+    ALONE: {"color": palette.INK, "ls": ":", "lw": 1.5},
+    AT_RANDOM: {"color": palette.MUTED, "ls": "--", "lw": 1.2},
 }
 """Lines that numbers are compared with."""
 WIDEST: Final = 3
@@ -75,7 +68,7 @@ def dots_figure(name: str, panels: Sequence[Panel], *, title: str, caption: str)
     height = 0.62 + rows * (0.14 + 0.13 * len(shown))
     # A single panel leaves its legend on two lines; one kind of mark alone needs none.
     legend = 3 if columns > 1 else 2
-    below = LEGEND_LINE * -(-len(entries) // legend) if len(entries) > 1 else 0.0
+    below = palette.LEGEND_LINE * -(-len(entries) // legend) if len(entries) > 1 else 0.0
     size = (1.5 + 2.5 * columns if columns > 1 else 4.9, height * len(lines) + 0.25 + below)
     paint = partial(_paint, lines=lines, shown=shown, legend=legend if len(entries) > 1 else 0)
     return draw(name, paint, title=title, caption=caption, alt=" ".join(spoken), size=size)
@@ -84,11 +77,6 @@ def dots_figure(name: str, panels: Sequence[Panel], *, title: str, caption: str)
 def _held(panel: Panel, view: str) -> bool:
     held = (row.get(view) for row in panel.rows.values())
     return any(each is not None and each.mean is not None for each in held)
-
-
-def _text(held: Estimate, metric: Metric) -> str:
-    ends = interval(held, metric)
-    return f"{metric.show(held.mean or 0.0)}{f' ({ends})' if ends else ''}"
 
 
 def _spoken(panel: Panel) -> str:
@@ -106,7 +94,7 @@ def _points(
         for place, view in enumerate(there):
             if row[view].mean is not None:
                 at = middle + APART * (place - (len(there) - 1) / 2)
-                words = f"{label}, {VIEW_TITLES[view]} {_text(row[view], panel.metric)}"
+                words = f"{label}, {VIEW_TITLES[view]} {number_text(row[view], panel.metric)}"
                 yield at, (view, row[view]), words
 
 
@@ -139,9 +127,8 @@ def _panel(axes: Axes, panel: Panel, shown: Sequence[str]) -> None:
                 axes.plot([factor * level.mean] * 2, ends, **LINES[name])
     points = list(_points(panel, shown))
     for at, (view, held), _ in points:
-        if held.low is not None and held.high is not None:
-            colour = VIEW_LOOKS[view]["color"]
-            axes.plot([factor * held.low, factor * held.high], [at, at], "-", color=colour, lw=1.4)
+        if ends := ends_of(held, factor):
+            axes.plot(ends, [at, at], "-", color=VIEW_LOOKS[view]["color"], lw=1.4)
         axes.plot([factor * (held.mean or 0.0)], [at], **_marker(view))
     means = [factor * (held.mean or 0.0) for _, (_, held), _ in points]
     add_tips(axes, means, [at for at, _, _ in points], [tip for _, _, tip in points])
@@ -166,3 +153,12 @@ def _names(shown: Sequence[str], panels: Sequence[Panel]) -> dict[str, dict[str,
     used = {n for panel in panels for levels in panel.levels.values() for n in levels}
     views = {VIEW_TITLES[view]: _marker(view) for view in shown}
     return views | {name: look for name, look in LINES.items() if name in used}
+
+
+VIEW_TITLES: Final = {ORIGINAL: "original", DEGRADED: "degraded", RESTORED: "restored"}
+VIEW_LOOKS: Final[dict[str, dict[str, Any]]] = {
+    ORIGINAL: {"color": palette.RED, "marker": "*"},
+    DEGRADED: {"color": palette.BLUE, "marker": "x"},
+    RESTORED: {"color": palette.GREEN, "marker": "v"},
+}
+"""Colour and marker of each: a red star, a blue cross and a green triangle."""

@@ -4,7 +4,7 @@ import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.metrics import metric_facts
-from medldr.reporting.figures.latents.dots import GUESSING, Panel, dots_figure
+from medldr.reporting.figures.dots import GUESSING, Panel, dots_figure
 from medldr.reporting.writers.paper import for_paper
 
 ACCURACY = metric_facts("accuracy")

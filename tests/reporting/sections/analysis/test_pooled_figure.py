@@ -4,9 +4,11 @@ import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.intervals.random_effects import random_effects
-from medldr.reporting.figures.sweep.pooled import pooled_figure
 from medldr.reporting.results.gains import Effect, Pooled
+from medldr.reporting.sections.analysis.gains import pooled_figure
 from medldr.reporting.writers.paper import for_paper
+
+pytestmark = pytest.mark.usefixtures("drawn")
 
 
 def pooled_of(gains, over="data sets"):

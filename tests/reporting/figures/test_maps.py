@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from medldr.evaluation.representation.maps import Map, Maps
-from medldr.reporting.figures.latents.maps import map_figures
-from medldr.reporting.figures.latents.scatter import MOST_POINTS
+from medldr.reporting.figures.maps import MOST_POINTS, map_figures
 from medldr.reporting.writers.paper import for_paper
 
 LARGEST = 400_000

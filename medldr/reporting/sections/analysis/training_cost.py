@@ -7,17 +7,24 @@ import math
 import statistics
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
 
 from medldr.evaluation.intervals.estimate import Estimate, Source, Variance
 from medldr.evaluation.intervals.inference import inferred
+from medldr.evaluation.representation.frame import Line
 from medldr.folders.metrics_log import LogRow, stage_of, while_training
 from medldr.folders.run_record import RunRecord, what_ran
 from medldr.metric import Metric
+from medldr.metrics import metric_facts
+from medldr.reporting.document import Section
+from medldr.reporting.prose import section
 from medldr.reporting.read.study import Entry, Study
 from medldr.reporting.results.averages import Averages
 from medldr.reporting.results.gains import DataSet
+from medldr.reporting.sections.analysis.topics import named
+from medldr.reporting.sections.rows import count, method_row
+from medldr.reporting.table import Cell, Table
 
 SECONDS: Final = Metric(
     "seconds_per_step",
@@ -54,7 +61,7 @@ class Machine(NamedTuple):
         """
         words = [self.device or "unknown device"]
         if self.threads is not None:
-            words.append(f"{self.threads} thread{'' if self.threads == 1 else 's'}")
+            words.append(count(self.threads, "thread"))
         if self.processes is not None and self.processes > 1:
             words.append(f"{self.processes} processes")
         return ", ".join(words)
@@ -198,13 +205,11 @@ def _usual(log: Sequence[LogRow]) -> list[int]:
 
 def _timed(entry: Entry) -> tuple[Machine, float | None]:
     record = None if entry.files is None else entry.files.record
-    log = entry.logs[0] if entry.logs else ()
-    return _machine(record), seconds_per_step(log)
+    machine = Machine(None, None, None) if record is None else _machine(record)
+    return machine, seconds_per_step(entry.logs[0] if entry.logs else ())
 
 
-def _machine(record: RunRecord | None) -> Machine:
-    if record is None:
-        return Machine(None, None, None)
+def _machine(record: RunRecord) -> Machine:
     device = what_ran(record)["device"]
     if device == "CPU":
         model = (record.provenance.get("hardware") or {}).get("cpu")
@@ -227,8 +232,7 @@ def _source(logs: Sequence[float]) -> Source | None:
 
 
 def _mean(logs: Sequence[float]) -> Estimate:
-    source = _source(logs)
-    sources = () if source is None else (source,)
+    sources = [source for source in (_source(logs),) if source is not None]
     return _on_log_scale(statistics.fmean(logs), sources, len(logs))
 
 
@@ -246,3 +250,57 @@ def _on_log_scale(mean: float, sources: Sequence[Source], n: int) -> Estimate:
     if on_log.low is None or on_log.high is None:
         return Estimate(math.exp(mean), n=n)
     return Estimate(math.exp(mean), low=math.exp(on_log.low), high=math.exp(on_log.high), n=n)
+
+
+def cost_section(found: Mapping[str, Sequence[Cost]]) -> Section | None:
+    """A table for each data set.
+
+    Args:
+        found: Costs by the title of their sweep.
+    """
+    return section("analysis", "cost", *map(cost_table, named(found)))
+
+
+def cost_table(cost: Cost) -> Table:
+    """Seconds per step of each method, how many times the reference's, and its metric."""
+    known = metric_facts(cost.metric)
+    table = Table(
+        f"{cost.data}: cost of a step of training on {cost.machine.title}",
+        ["Method", "Runs timed", SECONDS.heading, f"Times {cost.reference}", known.heading],
+    )
+    for of in cost.methods:
+        reference = of.row == cost.reference
+        cells = [
+            Cell(of.seconds.n or 0),
+            table.number(SECONDS, replace(of.seconds, n=None)),
+            table.number(TIMES, None if reference else of.times),
+            table.number(cost.metric, of.score),
+        ]
+        row = method_row(of.row, cells, reference=reference, control=of.control)
+        table.rows.append(row)
+    if cost.others:
+        each = "; ".join(f"{count(n, 'run')} on {m.title}" for m, n in cost.others.items())
+        table.notes.append(f"Left out, because times of other machines do not compare: {each}.")
+    if len(cost.intervals) > 1:
+        steps = ", ".join(map(str, cost.intervals))
+        table.notes.append(
+            f"Runs were validated every {steps} steps: those that were validated more often carry "
+            "more of its time."
+        )
+    return table
+
+
+def cost_lines(found: Mapping[str, Sequence[Cost]]) -> list[Line]:
+    """One line per method of each data set."""
+    return [
+        {"sweep": sweep, "data": cost.data, "method": of.row, "machine": cost.machine.title,
+         "runs": of.seconds.n or 0, "left_out": of.left_out, "seconds_per_step": of.seconds.mean,
+         "seconds_low": of.seconds.low, "seconds_high": of.seconds.high,
+         "times_reference": of.times.mean, "times_low": of.times.low, "times_high": of.times.high,
+         "split": cost.split, "metric": cost.metric, "mean": score.mean, "low": score.low,
+         "high": score.high, "reason": of.seconds.reason or score.reason}
+        for sweep, costs in found.items()
+        for cost in costs
+        for of in cost.methods
+        for score in [of.score or Estimate()]
+    ]  # fmt: skip

@@ -6,7 +6,7 @@ import pytest
 
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation.centres import PAIR
-from medldr.reporting.figures.latents.centres import centres_figure
+from medldr.reporting.figures.matrix import centres_figure
 
 PAIRS = {
     ("a", "b"): Estimate(0.5, low=0.25, high=0.75), ("a", "c"): Estimate(2.0),
@@ -29,7 +29,7 @@ def test_numbers_are_shown_twice_and_the_shade_is_the_distance():
     assert sorted(map(float, shades)) == pytest.approx([0.25, 0.25], abs=0.01)
     assert drawing.svg.count("fill: var(--heat)") == 4  # the largest is not transparent
     assert "<title>ERM: a and b 0.500 (0.250 to 0.750)</title>" in drawing.svg
-    assert "b and c undefined" in drawing.alt
+    assert "b and c n/a" in drawing.alt
 
 
 def test_unseen_domains_are_marked():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from medldr.evaluation.representation.queries import Queries, Scene
-from medldr.reporting.figures.latents.maps import queries_figure
+from medldr.reporting.figures.maps import queries_figure
 from medldr.reporting.writers.paper import for_paper
 
 

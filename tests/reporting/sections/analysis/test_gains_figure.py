@@ -4,8 +4,10 @@ import pytest
 
 from medldr.evaluation.comparison.comparison import Difference
 from medldr.evaluation.intervals.estimate import Estimate
-from medldr.reporting.figures.sweep.gains import gains_figure, place_name
 from medldr.reporting.results.gains import Gain
+from medldr.reporting.sections.analysis.gains import gains_figure, place_name
+
+pytestmark = pytest.mark.usefixtures("drawn")
 
 
 def gain(mean, domain="d", *, data="pacs", unseen=True, held_out="", split="test"):

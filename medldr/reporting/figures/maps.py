@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,29 +14,129 @@ from medldr.evaluation.representation.planes import ITERATIONS
 from medldr.evaluation.representation.queries import Queries, Scene
 from medldr.folders.latents_record import ORIGINAL
 from medldr.reporting.document import Drawing
-from medldr.reporting.figures.drawing import (
-    BLUE,
-    GREEN,
-    INK,
-    MUTED,
-    OLIVE,
-    ORANGE,
-    PINK,
-    SKY,
-    shorten,
+from medldr.reporting.figures import drawing as palette
+from medldr.reporting.figures.dots import VIEW_LOOKS, VIEW_TITLES
+from medldr.reporting.figures.drawing import add_legend, draw, shorten
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+MOST_POINTS: Final = 4_000
+"""Points of one figure; more would make it larger than 400 kB."""
+SIDE: Final = 2.35
+"""Width and height of a panel, in inches."""
+CLASS_COLOURS: Final = palette.COLOURS[:-1]
+DOMAIN_COLOURS: Final = (
+    palette.SKY,
+    palette.OLIVE,
+    palette.RED,
+    palette.PINK,
+    palette.GREEN,
+    palette.ORANGE,
+    palette.BLUE,
+    palette.INK,
 )
-from medldr.reporting.figures.latents.scatter import (
-    CLASS_COLOURS,
-    DOMAIN_COLOURS,
-    MOST_POINTS,
-    Look,
-    Panel,
-    colours_of,
-    dot,
-    name_colours,
-    points_figure,
-)
-from medldr.reporting.figures.views import VIEW_LOOKS, VIEW_TITLES
+"""Another order, so that the first domains do not look like the first classes."""
+OTHERS: Final = "others"
+"""What is left where there are more names than colours."""
+LONGEST: Final = 26
+"""Letters of a name in a legend."""
+
+Look: TypeAlias = Mapping[str, Any]
+Legend: TypeAlias = Sequence[tuple[Look, str]]
+"""How each entry is drawn, and what it is."""
+
+
+class Panel(NamedTuple):
+    """One map.
+
+    Attributes:
+        title: Above it.
+        points: Points ``(N, 2)`` and how they are drawn, one over the other.
+        beside: What is said on its left.
+        below: What is said below it.
+    """
+
+    title: str
+    points: Sequence[tuple[NDArray[np.float64], Look]]
+    beside: str = ""
+    below: str = ""
+
+
+def points_figure(
+    name: str, lines: Sequence[Sequence[Panel]], legend: Legend, *, side: float = SIDE, **words: str
+) -> Drawing:
+    """Lines of panels, with a legend in as many columns as there is room for.
+
+    Args:
+        name: Unique within the page.
+        lines: Panels next to each other, line by line.
+        legend: What the points are.
+        side: Width and height of a panel, in inches.
+        words: Title, caption and alternative text.
+    """
+    width = side * max(map(len, lines))
+    columns = max(1, int(width // (0.6 + 0.072 * max(len(text) for _, text in legend))))
+    height = (side + 0.15) * len(lines) + palette.LEGEND_LINE * -(-len(legend) // columns)
+    paint = partial(_paint, lines=lines, legend=legend, columns=columns)
+    return draw(name, paint, size=(width, height), **words)
+
+
+def _paint(
+    figure: Figure, *, lines: Sequence[Sequence[Panel]], legend: Legend, columns: int
+) -> None:
+    from matplotlib.lines import Line2D
+
+    across = max(map(len, lines))
+    for row, panels in enumerate(lines):
+        for column, panel in enumerate(panels):
+            axes = figure.add_subplot(len(lines), across, row * across + column + 1)
+            for xy, look in panel.points:
+                if len(xy):
+                    axes.plot(xy[:, 0], xy[:, 1], ls="none", **look)
+            # Coordinates have no meaning of their own, but distances have.
+            axes.set_aspect("equal", adjustable="datalim")
+            axes.set(xticks=[], yticks=[], ylabel=panel.beside)
+            axes.set_xlabel(panel.below, fontsize=8.5)
+            axes.set_title(panel.title, fontsize=9.5)
+            axes.margins(0.06)
+    marks = [Line2D([], [], **{"ls": "none", **look}) for look, _ in legend]
+    add_legend(figure, marks, [text for _, text in legend], columns)
+
+
+def dot(colour: str, *, unseen: bool = False, size: float = 3.0) -> dict[str, Any]:
+    """How an image is drawn: a filled square if its domain was unseen, else an open circle."""
+    face, marker = (colour, "s") if unseen else ("none", "o")
+    return {"marker": marker, "ms": size, "color": colour, "mfc": face, "mew": 0.7}
+
+
+def colours_of(names: Sequence[str], colours: Sequence[str]) -> dict[str, str]:
+    """The colour of each name; names without a colour of their own are grey.
+
+    Example:
+        >>> list(colours_of(["a", "b", "c"], ["#0072b2", "#d55e00"]).values())
+        ['#0072b2', '#5c6773', '#5c6773']
+    """
+    own = len(colours) if len(names) <= len(colours) else len(colours) - 1
+    return {name: colours[i] if i < own else palette.MUTED for i, name in enumerate(names)}
+
+
+def name_colours(kind: str, colours: Mapping[str, str]) -> list[tuple[Look, str]]:
+    """Entries of a legend: each colour once, the grey one for all that share it.
+
+    Args:
+        kind: ``class`` or ``domain``.
+        colours: From `colours_of`.
+    """
+    texts = {
+        colour: OTHERS if colour == palette.MUTED else name for name, colour in colours.items()
+    }
+    return [
+        ({"marker": "o", "ms": 6, "color": c, "mfc": c}, f"{kind}: {shorten(text, LONGEST)}")
+        for c, text in texts.items()
+    ]
+
 
 WIDEST: Final = 4
 """Panels next to each other."""
@@ -86,7 +187,7 @@ def _figure(held: Mapping[str, Map], class_names: Sequence[str], number: str, da
     legend = [entry for side in colours for entry in name_colours(side, colours[side])]
     mixed = len({unseen for unseen, _ in pairs}) > 1
     if mixed:
-        legend += [(dot(MUTED, unseen=new, size=5.0), text)
+        legend += [(dot(palette.MUTED, unseen=new, size=5.0), text)
                    for new, text in ((False, "seen in training"), (True, "unseen"))]  # fmt: skip
     most = max(1, MOST_POINTS // (len(held) * len(colours)))
 
@@ -147,8 +248,24 @@ def _caption(held: Mapping[str, Map], most: int) -> str:
 
 
 BACKGROUND: Final = {
-    "class": (ORANGE, SKY, PINK, OLIVE, INK, GREEN, BLUE),
-    "domain": (INK, OLIVE, PINK, SKY, ORANGE, GREEN, BLUE),
+    "class": (
+        palette.ORANGE,
+        palette.SKY,
+        palette.PINK,
+        palette.OLIVE,
+        palette.INK,
+        palette.GREEN,
+        palette.BLUE,
+    ),
+    "domain": (
+        palette.INK,
+        palette.OLIVE,
+        palette.PINK,
+        palette.SKY,
+        palette.ORANGE,
+        palette.GREEN,
+        palette.BLUE,
+    ),
 }
 """Colours of the training images, in another order for domains, which are not classes; the last two
 are those of restored and degraded latents, whose markers are others."""
@@ -169,10 +286,12 @@ def queries_figure(heading: str, found: Queries, number: int) -> Drawing | None:
     moved = [name for name in VIEW_TITLES if name in scenes[0][2].moved]
     legend: list[tuple[Look, str]] = [(_look(ORIGINAL), "query")]
     legend += [(_look(name), VIEW_TITLES[name]) for name in moved]
-    legend.append(({"marker": "o", "ms": 5, "color": MUTED, "mfc": "none"}, "training image"))
+    legend.append(
+        ({"marker": "o", "ms": 5, "color": palette.MUTED, "mfc": "none"}, "training image")
+    )
     panels = []
     for letter, (title, kind, scene) in zip("ABC", scenes, strict=False):
-        colours = colours_of(scene.names, BACKGROUND[kind]) if kind else {"": MUTED}
+        colours = colours_of(scene.names, BACKGROUND[kind]) if kind else {"": palette.MUTED}
         legend += name_colours(kind, colours) if kind else []
         panels.append(Panel(f"{letter}: {title}", _points(scene, colours)))
     both = " and ".join(VIEW_TITLES[name] for name in moved)
@@ -216,7 +335,7 @@ def _how_made(found: Queries, both: str) -> str:
     said += "others are training images as they are. A batch is degraded and restored in one pass; "
     said += "a panel of one class has a map of its own. t-SNE of everything shown, together "
     said += f"(perplexity {' and '.join(used)}; {ITERATIONS} iterations): distances on it mean "
-    said += "little, those in the table are of the latents."
+    said += "little, those in queries.csv are of the latents."
     if found.left_out:
         said += f" {found.left_out:,} training images are left out, because their latents are not "
         said += "finite."

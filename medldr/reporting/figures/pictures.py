@@ -15,12 +15,13 @@ from medldr.errors import InputError
 from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.evaluation.representation.pictures import TOP, PicturedNeighbours, Retrieved, Shown
 from medldr.reporting.document import Drawing
+from medldr.reporting.figures.dots import VIEW_TITLES
 from medldr.reporting.figures.drawing import GREEN, INK, MUTED, RED, draw, shorten
-from medldr.reporting.figures.views import VIEW_TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
 
 logger = logging.getLogger("medldr.reporting")
 

@@ -1,1 +1,0 @@
-"""Figures of latents: what a run's network makes of its images."""
