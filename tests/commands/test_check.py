@@ -156,7 +156,7 @@ def test_every_division_of_a_sweep_is_checked(cells, medldr, tmp_path):
     assert ended.code == 0, ended.err
     for domain in ("east", "west"):
         assert ended.out.count(f"with {domain} held out: train") == 1
-    assert "test, with east held out" in (tmp_path / "sweep_check.html").read_text("utf-8")
+    assert "Test, with east held out" in (tmp_path / "sweep_check.html").read_text("utf-8")
 
 
 def test_a_sweep_of_several_sets_is_refused(medldr, tmp_path):

@@ -270,6 +270,19 @@ def test_numbers_of_nnunet_are_the_images_of_an_item(new, tmp_path):
     assert data.folders == ("label",)
 
 
+def test_which_columns_of_files_belong_to_an_item_is_not_guessed(new, tmp_path):
+    rows = _rows(tmp_path / "scans", ("a", "b"))
+    for row in rows:
+        _picture(tmp_path / "scans" / f"adc_{row[0].replace('/', '_')}", 1)
+    both = [[*row, f"adc_{row[0].replace('/', '_')}"] for row in rows]
+    _table(tmp_path / "scans", ["t2w", *HEADER[1:], "adc"], both)
+    ended = new(tmp_path / "scans", "--yes", code=2)
+    assert "t2w, adc" in ended.err
+    assert "--path" in ended.err
+    data, _ = _data(new(tmp_path / "scans", "--path", "t2w,adc")[0])
+    assert data[0].path == ("t2w", "adc")
+
+
 def test_masks_are_no_second_image(new, tmp_path):
     rows = _rows(tmp_path / "scans", ("a", "b"))
     for row in rows:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from medldr.commands.new_study.asking import LISTED, TOLD, Asker, Finding, Options, Role, remark
 from medldr.commands.new_study.column_roles import guess_columns, rank, words
-from medldr.commands.new_study.folder_levels import guess_tree, top_of_tree
+from medldr.commands.new_study.folder_levels import guess_tree, numbered_images, top_of_tree
 from medldr.data.counting import some
 from medldr.data.listing.folders import read_folder
 from medldr.data.listing.kinds import ARCHIVE, EXCEL, TABLES, names_scan
@@ -71,8 +71,8 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
             raise InputError(f"--folders {fault}")
         if options.table is not None or not place.is_dir():
             raise InputError("--folders is for a folder without a table: leave out one of the two")
-        folders = Finding("folders", list(options.folders), TOLD)
-        return [Finding("root", top_of_tree(place), ""), folders]
+        root, folders = top_of_tree(place), Finding("folders", list(options.folders), TOLD)
+        return [Finding("root", root, ""), folders, *numbered_images(root)]
     file = place if place.is_file() else None
     if file is None and options.table is not None:
         file = options.table.expanduser()

@@ -79,10 +79,10 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
         if len(levels) == 1 and (like_domains(names) or not like_classes(names)):
             why += f" {_require_classes(names, asker)}"
     folders = [Finding("root", root, ""), Finding("folders", list(levels), why)]
-    return [*folders, *_numbered_images(root)]
+    return [*folders, *numbered_images(root)]
 
 
-def _numbered_images(root: Path) -> list[Finding]:
+def numbered_images(root: Path) -> list[Finding]:
     """The key `path` where names of files number the images of each item, as nnU-Net's do."""
     names = [folder.below_top(name) for folder in walk(root) for name in _scans(folder)]
     cases = cases_of(names)

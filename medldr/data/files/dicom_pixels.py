@@ -124,9 +124,12 @@ def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:
 
 
 def _patient(dataset: Any) -> str:
-    """Digits in place of PatientID, which is compared within an item and told to nobody."""
+    """Digits in place of PatientID, which is compared within an item and told to nobody.
+
+    So few that many patients share them: whoever guesses ids cannot tell which one it is.
+    """
     named = str(dataset.get("PatientID") or "").strip()
-    return hashlib.sha256(f"medldr patient {named}".encode()).hexdigest()[:16] if named else ""
+    return hashlib.sha256(f"medldr patient {named}".encode()).hexdigest()[:4] if named else ""
 
 
 def _decoded(dataset: Any) -> Frames:
