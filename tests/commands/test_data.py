@@ -27,8 +27,8 @@ def test_counts_stand_beside_the_published_ones(checked):
     assert ended.code == 0, ended.err
     rows = {line.split("  ")[0]: line.split() for line in ended.out.splitlines()}
     assert rows["Split"][1:3] == ["Images", "Published"]
-    assert rows["train, hospital_0"][2:4] == ["8", "53,425"]
-    assert rows["test, hospital_2"][2:4] == ["12", "85,054"]
+    assert rows["Training, hospital_0"][2:4] == ["8", "53,425"]
+    assert rows["Test, hospital_2"][2:4] == ["12", "85,054"]
     said = " ".join(ended.out.split())
     assert "8 of 8 parts have not the published number of images" in said
     assert "images a run would use: train 24, id_val 12, val 12, test 12" in said

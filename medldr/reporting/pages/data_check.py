@@ -130,7 +130,11 @@ def _verdict(found: Inspection, reasons: Sequence[str], most: int | None) -> Ver
 def own_counts(found: Inspection) -> Table:
     """Images per class of each domain and split, as the data set has them."""
     records = [
-        {**record, "published": found.published.get((record["split"], record["domain"]))}
+        {
+            **record,
+            "split": split_name(record["split"]),
+            "published": found.published.get((record["split"], record["domain"])),
+        }
         for record in count_rows(found.table)
     ]
     return count_table("Images per class", found.table.class_names, records)
@@ -140,7 +144,7 @@ def _used_counts(found: Inspection) -> Table | None:
     # One row for each split: with many domains held out in turn, one for each domain is too many.
     undivided = replace(found.table, domains=np.full(len(found.table), "", dtype="<U1"))
     records = [
-        {**record, "domain": name.strip().removeprefix(", ")}
+        {**record, "split": split_name(record["split"]), "domain": name.strip().removeprefix(", ")}
         for name, rows in found.plans.items()
         for record in count_rows(undivided, _splits(len(undivided), rows))
         if record["split"]
@@ -174,7 +178,7 @@ def count_table(
         whole = [record.get(key) for key in totals.values()]
         numbers = [*whole, *(record["classes"][name] for name in class_names)]
         cells = [Cell() if number is None else Cell(number) for number in numbers]
-        heading = ", ".join(filter(None, (split_name(record["split"]), record["domain"])))
+        heading = ", ".join(filter(None, (record["split"], record["domain"])))
         rows.append(Row(heading or _ALL, cells))
     columns = [*totals, *class_names]
     if len(class_names) <= _MOST_COLUMNS:
