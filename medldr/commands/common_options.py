@@ -12,23 +12,9 @@ Config = Annotated[
     str,
     typer.Argument(help="A packaged run (`medldr list runs`) or a YAML file; with --run, a sweep."),
 ]
-
-
-def known_data(name: str) -> str:
-    """Refuse an unknown name before anything is imported that takes long."""
-    from medldr.commands.study import require_data
-
-    if not name.startswith("weights:"):
-        require_data(name)
-    return name
-
-
 DataName = Annotated[
     str,
-    typer.Argument(
-        help="A data part, a run or a study, for example camelyon17 or study.yaml.",
-        callback=known_data,
-    ),
+    typer.Argument(help="A data part, a run or a study, for example camelyon17 or study.yaml."),
 ]
 Overrides = Annotated[
     list[str] | None,

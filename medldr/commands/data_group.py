@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medldr.commands.common_options import DataName, FolderAndOverrides, known_data
+from medldr.commands.common_options import DataName, FolderAndOverrides
 from medldr.commands.split import split
 
 data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
@@ -28,7 +28,6 @@ def data_fetch(
         typer.Argument(
             help="A data part, for example retinamnist; or weights:ID, for example "
             "weights:ResNet50_Weights.IMAGENET1K_V1 or weights:timm/convnext_tiny.fb_in1k.",
-            callback=known_data,
         ),
     ],
     overrides: FolderAndOverrides = None,
@@ -39,6 +38,9 @@ def data_fetch(
 
         fetch_weights(name.removeprefix("weights:"), overrides or ())
         return
+    from medldr.commands.study import require_data
+
+    require_data(name)
     from medldr.commands.data import fetch
 
     fetch(name, overrides or ())
@@ -69,6 +71,9 @@ def data_check(
     (data.on_bad_file=skip), or if images are equal that should not be: in two splits or domains, or
     with two labels, or to images that the run of --run was trained or selected on.
     """
+    from medldr.commands.study import require_data
+
+    require_data(name)
     from medldr.commands.check import data_check as look
     from medldr.commands.check import print_check
 
@@ -99,6 +104,9 @@ def data_pack(
     After an interruption, the same command resumes. An existing, up-to-date pack is left unchanged.
     The exit code is 3 if files were left out (data.on_bad_file=skip).
     """
+    from medldr.commands.study import require_data
+
+    require_data(name)
     from medldr.commands.pack import pack
 
     raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
@@ -124,6 +132,9 @@ def data_stats(
     overrides: FolderAndOverrides = None,
 ) -> None:
     """Count images per split, class and domain, and describe the pixels."""
+    from medldr.commands.study import require_data
+
+    require_data(name)
     from medldr.commands.data import stats
 
     stats(name, overrides or ())

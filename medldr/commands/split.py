@@ -51,6 +51,9 @@ def split(
     Groups (patients, slides) stay whole; classes and domains keep their proportions in every part.
     Runs use the manifest with data.manifest=FILE and, where it holds several folds, data.fold.
     """
+    from medldr.commands.study import require_data
+
+    require_data(name)
     from medldr.commands.data import PLAIN, data_section, print_plan
     from medldr.data.load import load_table
     from medldr.data.splits.folds import plan_manifest, rare_class_notes
