@@ -15,10 +15,11 @@ def unlike_windows(table: ImageTable) -> Iterator[str]:
     """A sentence where the usual scale of one domain is not that of another.
 
     Args:
-        table: A data set; nothing is known of one that was not made of scans.
+        table: A data set; nothing is told of one that was not made of scans, or whose items are
+            several images, of which each has a scale of its own.
     """
     reading = table.reading or {}
-    if reading.get("kind") != SCAN or not table.facts:
+    if reading.get("kind") != SCAN or not table.facts or table.combined is not None:
         return
     of_domain: dict[str, Counter[str]] = {}
     for domain, facts in zip(table.domains.tolist(), table.facts, strict=True):

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import counted
 from medldr.data.files.combined import facts_of_item, of_one_patient
 from medldr.data.files.facts import Facts
 from medldr.data.files.geometry import squashed
@@ -127,7 +128,8 @@ class ItemReader:
         names = self.images
         if len(images) != max(1, len(names)):
             takes = f"{len(names)} ({', '.join(names)})" if names else "one"
-            raise ScanError(f"it has {len(images)} images, and the network takes {takes} per item")
+            has = counted(len(images), "image", "images")
+            raise ScanError(f"it has {has}, and the network takes {takes} per item")
         missing = [name for name, one in zip(names, images, strict=False) if one is None]
         how = self.rules.combined if missing else None
         if how is not None and how.on_missing != "zeros":
