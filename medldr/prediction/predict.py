@@ -333,7 +333,7 @@ def _computed(run: Trained) -> str:
     device = run.fabric.device.type
     if run.precision == "bfloat16" and not has_fast_bfloat16(device):
         said += (
-            f"; this {device} computes it in float32 and rounds, which is slower: --precision "
-            "float32 is faster, and differs by rounding alone"
+            f"; this {device} is slow in it: --precision float32 is faster and differs by rounding "
+            "alone"
         )
     return said

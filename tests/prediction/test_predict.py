@@ -346,7 +346,8 @@ def test_a_transformer_is_explained_by_its_tokens(lab, medldr, tmp_path):
     method = "gradient times activation of the tokens"
     assert method in (why / "index.html").read_text("utf-8")
     for row in ("0001", "0002"):
-        assert Image.open(why / f"{row}.png").info["Description"] == f"heat map: {method}"
+        with Image.open(why / f"{row}.png") as picture:
+            assert picture.info["Description"] == f"heat map: {method}"
     found = explain(run, names, tmp_path / "again")
     assert [heat.shape for heat in found.heat] == [(32, 32)] * 2
     assert all(heat.max() == 1 for heat in found.heat)

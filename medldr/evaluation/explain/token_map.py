@@ -1,7 +1,8 @@
 """Which part of an image speaks for a class, for transformers: gradient times activation of tokens.
 
 A map says where the network looked, and not that it was right to look there. It is as coarse as the
-patches that the network cuts an image into.
+patches that the network cuts an image into. Blocks pass on between tokens what they hold, so a
+token need not stand for its own patch any more: with few patches a map may point elsewhere.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def token_map(model: FeatureModel, image: Tensor, target: Sequence[int] | Tensor
         Gradient times input (Shrikumar et al. 2016, arXiv:1605.01713; of a layer, captum's
         ``LayerGradientXActivation``) from a baseline. The baseline is our choice: the next layer
         normalises tokens, so that their scale changes nothing, and gradient times a token itself is
-        near zero whatever it shows. On made pictures whose sign was known (a ViT of 6 blocks) the
-        hottest place was the sign in 81% with the baseline and 78% without it, before the last
-        block in 79% and 45%.
+        near zero whatever it shows. On made pictures whose sign was known (a ViT of 6 blocks and
+        8 x 8 patches) the hottest place was the sign in 81% with the baseline and 78% without it,
+        before the last block in 79% and 45%; of another with 4 x 4 patches in 22%, by chance 11%.
     """
     if model.token_grid is None:
         raise NoMapError("its stages put out neither feature maps nor tokens in a grid of patches")

@@ -1,4 +1,4 @@
-"""Maps of tokens: against their definition, and on pictures whose sign is in a known place."""
+"""Maps of tokens against their definition, of one view and of several."""
 
 import math
 
@@ -58,6 +58,16 @@ def test_each_patch_is_what_the_logit_loses_without_it(network, counts):
     torch.testing.assert_close(alone[0], found[0], rtol=0, atol=1e-5)
 
 
+def test_views_of_an_item_have_a_map_each_to_one_scale():
+    model, image = build("test_vit"), images(2)
+    single = token_map(model, image, [1, 1])
+    model.take_views(2)
+    both = token_map(model, image.reshape(1, 2, 64, 64), [1])[0]
+    assert both.max() == 1
+    for found, alone in zip(both, single, strict=True):
+        torch.testing.assert_close(found / found.max(), alone, rtol=0, atol=1e-5)
+
+
 def test_a_transformer_is_left_as_it_was_and_a_class_must_exist():
     model, image = build("test_vit").train(), images(2)
     before = {key: value.clone() for key, value in model.state_dict().items()}
@@ -75,35 +85,3 @@ def test_tokens_whose_places_are_not_known_have_no_map():
     model.token_grid = None
     with pytest.raises(NoMapError, match="neither feature maps nor tokens in a grid"):
         token_map(model, images(1), [0])
-
-
-@pytest.mark.slow  # trains for a minute
-def test_a_transformer_trained_to_find_a_sign_looks_at_it():
-    random = np.random.default_rng(0)
-    rows, columns = np.mgrid[:64, :64]
-    label, places = random.integers(0, 3, 1200), random.uniform(8, 56, (1200, 2))
-    away = np.hypot(rows - places[:, :1, None], columns - places[:, 1:, None])
-    signs = np.stack([0 * away, np.exp(-(away**2) / 18), np.exp(-((away - 5) ** 2) / 4)])
-    pixels = random.normal(0, 0.35, (1200, 64, 64)) + 4 * signs[label, range(1200)]
-    image, truth = torch.from_numpy(pixels[:, None]).float(), torch.from_numpy(label)
-    model = build("test_vit")
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
-    order = torch.Generator().manual_seed(0)
-    model.train()
-    for _ in range(25):
-        for part in torch.randperm(1000, generator=order).split(50):
-            loss = nn.functional.cross_entropy(model(image[part]), truth[part])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-    held = torch.arange(1000, 1200)
-    with torch.no_grad():
-        right = model.eval()(image[held]).argmax(1) == truth[held]
-    print(f"{right.float().mean():.2f} right")
-    assert right.float().mean() > 0.8
-    found = held[right & (truth[held] > 0)]
-    heat = token_map(model, image[found], truth[found].tolist()).flatten(1)
-    hottest = heat.argmax(1).numpy()
-    hit = away[found.numpy()].reshape(len(found), -1)[range(len(found)), hottest] < 12
-    print(f"{hit.mean():.2f} of {len(found)}")
-    assert hit.mean() > 0.6  # a place at random: 0.11
