@@ -46,14 +46,15 @@ def matrix_figure(
 
     def paint(axes: Axes) -> None:
         texts = [[text(i, j) for j in range(len(names))] for i in range(len(names))]
-        _square(axes, percent, [shorten(name, 18) for name in names], texts, 100, "%")
+        _square(axes, percent, [shorten(name, 18) for name in names], texts, 100, "%", letters=48)
 
     return draw_axes(name, paint, size=(size + 0.6, size), **words)
 
 
 def _square(
-    axes: Axes, values: Any, names: Sequence[str], texts: Any, top: float, unit: str = ""
-) -> None:
+    axes: Axes, values: Any, names: Sequence[str], texts: Any, top: float, unit: str = "", *,
+    letters: int = 0,
+) -> None:  # fmt: skip
     """Values as shades of one colour, with a text in each cell where there is room.
 
     One colour, more or less transparent, suits light and dark pages; a picture has it fixed.
@@ -65,6 +66,7 @@ def _square(
         texts: ``K x K``.
         top: The value of the darkest shade.
         unit: Of the values.
+        letters: How many fit below it; names that are longer together are slanted.
     """
     from matplotlib.colors import LinearSegmentedColormap, to_rgba
 
@@ -83,7 +85,7 @@ def _square(
         axes.figure.colorbar(image, ax=axes, label=unit, shrink=0.8)
     ticks = np.arange(0, count, max(1, -(-count // MOST_NAMES)))
     labels = [names[int(tick)] for tick in ticks]
-    flat = count * max(map(len, labels)) <= 48
+    flat = count * max(map(len, labels)) <= letters
     slanted: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     axes.set_xticks(ticks, labels, **({} if flat else slanted))
     axes.set_yticks(ticks, labels)
