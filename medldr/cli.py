@@ -268,6 +268,8 @@ def _run() -> int:
 def _as_setting(error: Any) -> str:
     """How the setting is written that was given as an option, such as ``--seed 1``."""
     option, context = getattr(error, "option_name", None), error.ctx
+    if "unexpected extra argument" in str(error):
+        return "Several names are joined by commas, as A,B; a name with blanks is put in quotes\n"
     if option is None or context is None or context.info_name not in ("train", "sweep"):
         return ""
     from medldr.config.messages import known_keys, nearest_key

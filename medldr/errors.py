@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class InputError(ValueError):
@@ -42,6 +43,12 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         plain.setdefault(_plain(other), other)
     near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
     return f" Did you mean {plain[near[0]]!r}?" if near else ""
+
+
+def did_you_mean_beside(path: Path, known: Iterable[str] = ()) -> str:
+    """As `did_you_mean`, for a path that does not exist: among what is in its folder, too."""
+    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    return did_you_mean(path.name, [*(each.name for each in beside), *known])
 
 
 def some(names: Iterable[str], most: int = 8, listed: str = "") -> str:

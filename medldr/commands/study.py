@@ -25,6 +25,8 @@ def require_data(name: str) -> None:
     try:
         find_config(name)
     except InputError as error:
+        if Path(name).expanduser().is_file():
+            raise
         if Path(name).expanduser().is_dir():
             raise InputError(
                 f"{name} is a folder. For scans of your own, `medldr new {name}` writes a study "

@@ -163,7 +163,8 @@ class Layers:
             key, equals, value = text.partition("=")
             if not equals or not all(key.strip().split(".")):
                 self.problems.append(
-                    f"{text!r} ({COMMAND_LINE}): should be KEY=VALUE, for example training.lr=0.01"
+                    f"{text!r} ({COMMAND_LINE}): should be KEY=VALUE without blanks, "
+                    "for example training.lr=0.01"
                 )
                 continue
             try:

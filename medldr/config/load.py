@@ -18,8 +18,10 @@ from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
 from medldr.config.section import PLUGIN_SECTIONS, Section
 from medldr.config.yaml import Document, KeyPath, plain, read_yaml
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, did_you_mean_beside
 
+_LISTED: Final = 8
+"""Most problems that a message names."""
 _OF_SWEEPS: Final = {"common", "runs", "axes"}
 """Keys of which every sweep file has one, and a run none."""
 
@@ -113,7 +115,8 @@ def refusal(what: str, problems: Sequence[str]) -> InputError:
           seeds: is empty
     """
     count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
-    return InputError("\n  ".join([f"{count} in {what}:", *problems]))
+    more = [f"and {len(problems) - _LISTED:,} more"] if len(problems) > _LISTED else []
+    return InputError("\n  ".join([f"{count} in {what}:", *problems[:_LISTED], *more]))
 
 
 def load_part(section: str, name: str) -> dict[str, Any]:
@@ -147,11 +150,15 @@ def find_config(source: str | Path) -> Path:
     path = Path(source).expanduser()
     if path.is_dir() and (path / "config.yaml").is_file():
         return path / "config.yaml"
+    if path.suffix in (".csv", ".tsv", ".xlsx") and path.is_file():
+        raise InputError(
+            f"{source} is a table, not a configuration: `medldr new {source}` writes a study of it"
+        )
     if path.is_file():
         return path
     raise InputError(
         f"there is no file {source}, no run folder with a config.yaml and no packaged "
-        f"configuration of that name.{did_you_mean(path.stem, runs)} `medldr list` lists them"
+        f"configuration of that name.{did_you_mean_beside(path, runs)} `medldr list` lists them"
     )
 
 

@@ -141,8 +141,14 @@ def not_allowed(error: ErrorDetails) -> str:
     text = error["msg"].replace("Input should", "should")
     text = re.sub(r"a valid dictionary( or instance of \w+)?", "a mapping", text)
     text = re.sub(r"a valid (list|tuple)", "a list", text)
+    text = re.sub(r"a valid string", "a text", text)
+    text = re.sub(r"a valid integer(, unable.*)?", "a whole number", text)
+    text = re.sub(r"a valid number(, unable.*)?", "a number", text)
+    if text.endswith("a number") and re.fullmatch(r"-?\d+,\d+", str(error["input"])):
+        text += f" with a point: {error['input'].replace(',', '.')}"
     expected = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
-    return f"{text}.{did_you_mean(str(error['input']), expected)}".removesuffix(".")
+    meant = {"gpu": "cuda"}.get(error["input"]) or str(error["input"])
+    return f"{text}.{did_you_mean(meant, expected)}".removesuffix(".")
 
 
 def known_keys(values: Mapping[str, Any]) -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import copy
 import functools
 import re
+import reprlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, TypeAlias
@@ -109,7 +110,7 @@ def _document(text: str, source: str) -> Document:
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        found = "a list" if isinstance(values, list) else f"{values!r}"
+        found = "a list" if isinstance(values, list) else reprlib.repr(values)
         raise InputError(f"{source} should contain keys and values (key: value), not {found}")
     return Document(source, values, lines)
 
@@ -158,7 +159,8 @@ def _parse(text: str, source: str, lines: dict[KeyPath, int] | None) -> Any:
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = _at(source, None if lines is None else mark)
-        raise InputError(f"{where}: YAML syntax: {error.problem}") from None
+        hint = "; indent with blanks, not tabs" if "'\\t'" in str(error.problem) else ""
+        raise InputError(f"{where}: YAML syntax: {error.problem}{hint}") from None
     except YAMLError as error:
         raise InputError(f"{source}: YAML syntax: {' '.join(str(error).split())}") from None
     except RecursionError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -133,9 +134,15 @@ def check_held_out(held_out: Sequence[str], dataset: str, domains: Sequence[str]
         raise InputError(f"data.held_out: {dataset} has no domains, so none can be held out")
     for name in held_out:
         if name not in domains:
+            several = re.split(r"[,; ]+", name)
+            near = (
+                f" Several are a list: data.held_out=[{','.join(several)}]."
+                if set(several) <= set(domains)
+                else did_you_mean(name, domains)
+            )
             raise InputError(
-                f"data.held_out: {dataset} has no domain {name!r}."
-                f"{did_you_mean(name, domains)} Domains: {', '.join(domains)}"
+                f"data.held_out: {dataset} has no domain {name!r}.{near} "
+                f"Domains: {', '.join(domains)}"
             )
     if held_out and set(held_out) >= set(domains):
         raise InputError(

@@ -125,6 +125,7 @@ def require(config: Config) -> None:
     if _find(config, entry) is None and not config.download:
         searched = folders(config.root)
         others = f" (also looked in {', '.join(map(str, searched[1:]))})" if searched[1:] else ""
+        others = others if searched[0].is_dir() else f", for there is no such folder{others}"
         raise InputError(
             f"{entry.file} is not in {searched[0]}{others}. Set data.root to the folder that has "
             f"it, or download it by hand from {entry.url} (MD5 {entry.md5}) into that folder, or "

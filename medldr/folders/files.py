@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean_beside
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -125,8 +125,7 @@ def require_folder(path: Path) -> None:
             f"{path} is a file, not a folder of runs. The runs of a sweep file are in the folder "
             f"that `medldr sweep` made: runs/{path.stem}, unless --out named another"
         )
-    beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = did_you_mean(path.name, beside)
+    near = did_you_mean_beside(path)
     raise InputError(f"the folder {path} does not exist{near and f'.{near}'}")
 
 

@@ -191,7 +191,7 @@ def _site_config(trained: Trained, table: Path, overrides: Sequence[str]) -> Any
     kept = {key: own[key] for key in COLUMNS if own.get(key) is not None and own["name"] == "table"}
     if not table.is_file():
         there = "is a folder" if table.is_dir() else "does not exist"
-        said = ", ".join(f"data.{key}={value}" for key, value in kept.items())
+        said = ", ".join(f"data.{key}={kept[key]}" for key in COLUMNS[:4] if key in kept)
         raise InputError(
             f"{table} {there}: give a table with a row per scan, with its file and its label"
             f"{said and f' (columns as {said}, unless others are given)'}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,7 +19,7 @@ from medldr.data.listing.trees import fault_of_levels
 from medldr.datasets._medmnist.npz import NpzFile
 from medldr.datasets._table.archive import IMAGES, parts_of, read_archive
 from medldr.datasets.table import Config
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean_beside
 
 _LOOKED_AT: Final = 20
 _MASKS: Final = frozenset(
@@ -64,7 +65,13 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
     """
     place = options.place.expanduser()
     if not place.exists():
-        raise InputError(f"there is no {place}. Name the folder of your scans, or their table")
+        hint = " Folders are parted by /, not by \\." if "\\" in str(place) and os.sep == "/" else ""
+        raise InputError(
+            f"there is no {place}.{did_you_mean_beside(place)}{hint} Name the folder of your "
+            "scans, or their table"
+        )
+    if place.suffix in (".yaml", ".yml"):
+        raise InputError(f"{place} is no table. If it is a study already: `medldr sweep {place}`")
     if options.folders:
         fault = fault_of_levels(options.folders)
         if fault:

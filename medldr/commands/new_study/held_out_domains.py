@@ -38,6 +38,8 @@ MOST: Final = 8
 SMALL: Final = 30
 _LISTED: Final = 6
 _SAME: Final = "same"
+_MISSING: Final = ("nan", "na", "n/a", "#n/a", "null")
+"""What programs write into cells that have no value."""
 _OWN: Final = "own"
 
 PATTERNS: Final = (
@@ -247,6 +249,12 @@ def cautions(table: ImageTable, tested: Mapping[str, int]) -> list[str]:
         sentences.append(
             f"Classes with fewer than {FEWEST} images: {some(rare, _LISTED)}. Join them with "
             "another class, or leave their rows out of the table."
+        )
+    missing = [name for name in counts if name.casefold() in _MISSING]
+    if missing:
+        sentences.append(
+            f"Classes that are called like a missing label: {some(missing, _LISTED)}. Leave these "
+            "cells blank, and the rows are not taken for a class."
         )
     absent = [
         f"{name} in {domain}"

@@ -85,6 +85,10 @@ def read_excel(
 def _opened(path: Path, where: str, *, data_only: bool = False) -> Any:
     import openpyxl
 
+    if path.name.startswith("~$"):
+        raise InputError(
+            f"{where} only marks that Excel has the workbook open: name {path.name.removeprefix('~$')}"
+        )
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(part.file_size for part in archive.infolist())

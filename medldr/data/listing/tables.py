@@ -39,7 +39,8 @@ _IN_UTF8: Final = (
     "Save the table in UTF-8: in Excel as 'CSV UTF-8', in LibreOffice with the character set UTF-8"
 )
 _BINARY: Final = {
-    b"PK\x03\x04": "a zip archive or an Excel workbook; let the name of a workbook end in .xlsx",
+    b"PK\x03\x04": "a zip archive or an Excel workbook; unpack an archive and name its folder, and "
+    "let the name of a workbook end in .xlsx",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook",
     b"PAR1": "a Parquet file; let its name end in .parquet",
     b"\x1f\x8b": "compressed (gzip); unpack it first",

@@ -140,6 +140,7 @@ def design(
             n[name], sources[name] = DEFAULTS[name], f"by default: {source}"
     if stated["--prevalence"] is not None and "--auc" not in n:
         raise InputError("--prevalence is only for --auc: remove it, or give --auc")
+    given = {**n, "--patients": patients, "--seeds": seeds}
     for option, fine, wanted in (
         ("--patients", patients >= FEWEST, f"at least {FEWEST}"),
         ("--images", n["--images"] >= 1, "at least 1"),
@@ -154,7 +155,7 @@ def design(
         if not fine:
             of_pilot = option in found and stated[option] is None
             hint = f"; the pilot has {n[option]:.3g}, so give another" if of_pilot else ""
-            raise InputError(f"{option} should be {wanted}{hint}")
+            raise InputError(f"{option} is {given[option]:g}, but should be {wanted}{hint}")
     share, auc = n["--prevalence"], n.get("--auc")
     study = Design(
         patients, n["--images"], n["--icc"], seeds, "accuracy" if auc is None else "auc",

@@ -20,7 +20,7 @@ from medldr.config.layers import COMMAND_LINE, Layer, Merged
 from medldr.config.load import refusal
 from medldr.config.messages import value_at
 from medldr.config.yaml import Document, KeyPath, parse_value, plain, read_yaml
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError, did_you_mean, did_you_mean_beside
 from medldr.folders.sweep_record import DRAW, RUN
 from medldr.sweeps.plan.schema import (
     Axis,
@@ -153,7 +153,7 @@ def find_sweep(source: str | Path) -> Path:
     path = Path(source).expanduser()
     if path.is_file():
         return path
-    near = did_you_mean(path.stem, packaged)
+    near = did_you_mean_beside(path, packaged)
     if asked := did_you_mean(str(source), ["status"]):
         near = f"{asked} `medldr sweep status DIR`."
     if str(source) in packaged_names("run"):

@@ -5,6 +5,7 @@ Types and ranges are pydantic's; the functions below check what several keys mus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -37,6 +38,13 @@ _SEEDS: Final = "seeds have their own key: seeds: [0, 1, 2]"
 def _several(value: Any) -> Any:
     """A single value is a list of one."""
     return [value] if isinstance(value, (str, int, float)) else value
+
+
+def _seeds(value: Any) -> Any:
+    """As `_several`; ``seeds=0,1,2`` on the command line means a list, too."""
+    if isinstance(value, str) and re.fullmatch(r"\d+(, ?\d+)+", value):
+        return [int(seed) for seed in value.split(",")]
+    return _several(value)
 
 
 Texts = Annotated[tuple[str, ...], BeforeValidator(_several)]
@@ -119,7 +127,7 @@ class Content(_Content):
     runs: Annotated[tuple[EntryContent, ...], Field(min_length=1)] = (EntryContent(),)
     axes: dict[str, Any] = {}
     search: SearchContent | None = None
-    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_several), Field(min_length=1)] = (0,)
+    seeds: Annotated[tuple[Seed, ...], BeforeValidator(_seeds), Field(min_length=1)] = (0,)
     table: TableContent = TableContent()
     slurm: dict[str, Any] = {}
 
@@ -197,7 +205,7 @@ def _unknown(path: KeyPath, kind: type[BaseModel]) -> str:
     if len(path) > 1:
         kind = SearchContent if path[0] == "search" else TableContent
     elif kind is Content and key in {*RunConfig.model_fields, "extends"} and key != "seed":
-        return "a key that all runs share belongs under common"
+        return "a key that all runs share belongs under common; one run is for `medldr train`"
     return f"there is no such key.{nearest(key, kind.model_fields)}"
 
 
