@@ -16,12 +16,17 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from medldr.algorithms import build_algorithm
-from medldr.config import RunConfig, identify, load_config, run_hash
+from medldr.config import RunConfig, identify
 from medldr.data import Data, build_data, list_bad_files
 from medldr.data.same_data import refuse_changed_data
 from medldr.data.seen import write_seen
 from medldr.errors import InputError
-from medldr.evaluation.checked import forget_scored, note_scored, refuse_other_weights
+from medldr.evaluation.checked import (
+    checked_config,
+    forget_scored,
+    note_scored,
+    refuse_other_weights,
+)
 from medldr.evaluation.evaluate_rules import (
     check_scoring,
     network,
@@ -208,7 +213,7 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     """
     files = trained(folder)
     before = read_run_record(files)
-    config = _config_of(files, before)
+    config = checked_config(files, before)
     fabric = make_single_fabric(config, precision=before.precision, device=device)
     data = unchanged_data(config, files, before)
     check_scoring(config, data)
@@ -262,17 +267,6 @@ def trained(folder: Path | str) -> RunFolder:
     return files
 
 
-def _config_of(files: RunFolder, record: RunRecord) -> RunConfig:
-    config = load_config(files.config)
-    now, then = run_hash(config), record.hash
-    if now != then:
-        raise InputError(
-            f"{files.config} was changed after training: its hash is now {now}, the run's is "
-            f"{then}. Restore the file, or train the changed one: medldr train {files.config}"
-        )
-    return config
-
-
 def load_model(folder: Path | str) -> FeatureModel:
     """The selected network of a trained run, in eval mode, on the CPU; no data is read.
 
@@ -290,7 +284,7 @@ def trained_network(folder: Path | str) -> tuple[RunConfig, RunRecord, FeatureMo
     """
     files = trained(folder)
     record = read_run_record(files)
-    config = _config_of(files, record)
+    config = checked_config(files, record)
     return config, record, network(config, recorded_spec(files, record), files.model)
 
 

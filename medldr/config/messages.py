@@ -147,7 +147,7 @@ def not_allowed(error: ErrorDetails) -> str:
     if text.endswith("a number") and re.fullmatch(r"-?\d+,\d+", str(error["input"])):
         text += f" with a point: {error['input'].replace(',', '.')}"
     expected = re.findall(r"'([^']+)'", error.get("ctx", {}).get("expected", ""))
-    meant = {"gpu": "cuda"}.get(error["input"]) or str(error["input"])
+    meant = "cuda" if error["input"] == "gpu" else str(error["input"])
     return f"{text}.{did_you_mean(meant, expected)}".removesuffix(".")
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from medldr.config import RunConfig, load_config, run_hash
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences
 from medldr.evaluation.predictions.table import read_predictions
@@ -45,6 +46,8 @@ def read_results(
     read = (files.run, files.metrics, predictions, made, files.mistakes)
     changed = _changed(files, record, *((made, predictions) if rule else read))
     sure = rule and record is not None and record.checksums and not changed
+    if rule is None and record is not None and _changed(files, record, files.config):
+        checked_config(files, record)
     if made.is_file():
         evaluation = read_evaluation(files, rule)
         if predictions.is_file() and not sure:
@@ -64,6 +67,23 @@ def checked_evaluation(files: RunFolder) -> EvaluationRecord:
     """
     evaluation, _ = read_results(files, read_run_record(files))
     return evaluation or read_evaluation(files)
+
+
+def checked_config(files: RunFolder, record: RunRecord) -> RunConfig:
+    """The configuration of a run, which may name another place of the data or another device.
+
+    Raises:
+        InputError: If it is that of another run.
+    """
+    config = load_config(files.config)
+    now, then = (run_hash(config), config.seed), (record.hash, record.seed)
+    if now != then:
+        raise InputError(
+            f"{files.config} was changed after training: hash and seed are now {now[0]} and "
+            f"{now[1]}, those of the run {then[0]} and {then[1]}. Restore the file, or train the "
+            f"changed one: medldr train {files.config}"
+        )
+    return config
 
 
 def refuse_other_weights(files: RunFolder, record: RunRecord) -> None:

@@ -53,7 +53,7 @@ def test_exponents_are_numbers_and_words_are_none(extended, medldr, out):
         ended = medldr("train", path, f"training.lr={word}", "--out", out)
         assert ended.code == 2, word
         assert "training.lr = " in ended.err
-        assert re.search("should be (a valid number|a finite number|greater than 0)", ended.err)
+        assert re.search("should be (a number|a finite number|greater than 0)", ended.err)
 
 
 def test_ids_with_leading_zeros_stay_text(write, rows, medldr, out, tmp_path):
@@ -115,7 +115,7 @@ FILES = {
     "a key twice": ("seed: 1\nseed: 2\n", ":2", "'seed' appears twice"),
     "a list": ("- a\n- b\n", "not a list"),
     "a word": ("hello\n", "not 'hello'"),
-    "nothing": ("", "data: this section is missing", "retinamnist"),
+    "nothing": ("", "data: this section is missing", "medldr list parts"),
     "UTF-16": ("seed: 1\n".encode("utf-16"), "is not UTF-8 text"),
     "two documents": ("seed: 1\n---\nseed: 2\n", "another document"),
     "an object": ("label: !!python/object/apply:os.system [ls]\n", ":1", "is not allowed"),
@@ -157,14 +157,14 @@ OVERRIDES = {
     "=3": "should be KEY=VALUE",
     "training..lr=3": "should be KEY=VALUE",
     "training=3": "training = 3 (command line)",
-    "training.lr.x=3": "training.lr (command line): should be a valid number",
+    "training.lr.x=3": "training.lr (command line): should be a number",
     "data=[1]": "a mapping with a key 'name'",
     "label=a/b": "label = 'a/b'",
     "label=..": "label = '..'",
     f"label={'x' * 300}": "at most 200 characters",
     "seed=-1": "seed = -1",
     f"seed={10**30}": "less than or equal to 4294967295",
-    "training.epochs=1.5": "should be a valid integer",
+    "training.epochs=1.5": "should be a whole number",
     "training.betas=[1, 1]": "should be less than 1",
     "training.select=[]": "at least 1 item",
     "evaluation.splits=[]": "at least 1 item",

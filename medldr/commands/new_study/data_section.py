@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -65,7 +64,8 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
     """
     place = options.place.expanduser()
     if not place.exists():
-        hint = " Folders are parted by /, not by \\." if "\\" in str(place) and os.sep == "/" else ""
+        foreign = "\\" in place.name  # which is a whole path where / parts folders
+        hint = " Folders are parted by /, not by \\." if foreign else ""
         raise InputError(
             f"there is no {place}.{did_you_mean_beside(place)}{hint} Name the folder of your "
             "scans, or their table"

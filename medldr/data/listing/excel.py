@@ -86,9 +86,8 @@ def _opened(path: Path, where: str, *, data_only: bool = False) -> Any:
     import openpyxl
 
     if path.name.startswith("~$"):
-        raise InputError(
-            f"{where} only marks that Excel has the workbook open: name {path.name.removeprefix('~$')}"
-        )
+        own = path.name.removeprefix("~$")
+        raise InputError(f"{where} only marks that Excel has the workbook open: name {own}")
     try:
         with zipfile.ZipFile(path) as archive:
             size = sum(part.file_size for part in archive.infolist())

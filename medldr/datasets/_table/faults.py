@@ -13,7 +13,7 @@ from medldr.errors import InputError
 
 NO_LABEL: Final = "it has no label"
 NO_IMAGE: Final = "one of its images is missing"
-_LISTED: Final = 8
+_LISTED: Final = 6
 
 
 class Contradiction(NamedTuple):

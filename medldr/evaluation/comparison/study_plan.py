@@ -154,8 +154,9 @@ def design(
     ):
         if not fine:
             of_pilot = option in found and stated[option] is None
-            hint = f"; the pilot has {n[option]:.3g}, so give another" if of_pilot else ""
-            raise InputError(f"{option} is {given[option]:g}, but should be {wanted}{hint}")
+            hint = f"; the pilot has {given[option]:.3g}, so give another"
+            hint = hint if of_pilot else f", not {given[option]:g}"
+            raise InputError(f"{option} should be {wanted}{hint}")
     share, auc = n["--prevalence"], n.get("--auc")
     study = Design(
         patients, n["--images"], n["--icc"], seeds, "accuracy" if auc is None else "auc",

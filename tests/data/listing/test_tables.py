@@ -129,7 +129,7 @@ def test_the_separator_that_excel_notes_is_obeyed(file):
         ("a,b\n1,männlich\n".encode("cp1252"), r"line 2: byte 4 of the line, 0xE4 \('ä' in Win"),
         ("a,b\n1,2\n".encode("utf-16-le"), "null bytes, as UTF-16 without a byte-order mark"),
         ("a,b\n1,2\n".encode("utf-16")[:-1], "UTF-16 text breaks off"),
-        (b"PK\x03\x04rest", r"an Excel workbook; let the name of a workbook end in \.xlsx"),
+        (b"PK\x03\x04rest", r"an Excel workbook; .*let the name of a workbook end in \.xlsx"),
         (b"PAR1rest", "a Parquet file"),
         (b"\x1f\x8brest", "gzip"),
     ],

@@ -93,9 +93,9 @@ def test_rows_without_a_file_or_a_label_are_left_out_if_asked(listed, refuses):
 def test_many_faults_are_counted_and_the_first_listed(refuses):
     lines = "\n".join(f"{n}.png,{n % 2}" for n in range(30))
     said = refuses("30 rows have no file", ["a.png"], "path,label\na.png,0\n" + lines)
-    assert "line 10 (7.png)" in said
-    assert "line 11 (8.png)" not in said
-    assert "and 22 more" in said
+    assert "line 8 (5.png)" in said
+    assert "line 9 (6.png)" not in said
+    assert "and 24 more" in said
 
 
 def test_a_root_that_is_one_folder_off_is_named(listed, refuses, tmp_path):

@@ -212,7 +212,7 @@ def test_mistakes_say_on_which_line_of_the_sweep_file_they_stand(write, refusal)
         """,
     )
     message = refusal(path)
-    assert f"training.epochs = 'many' ({path}:4): should be a valid integer" in message
+    assert f"training.epochs = 'many' ({path}:4): should be a whole number" in message
     assert f"training.lr = -1 ({path}:7): should be greater than 0" in message
     assert f"data.flagg = 'x' ({path}:9): there is no such key" in message
     assert f"algorithm = 'latentdr_pol' ({path}:11, axes.algorithm): there is no such" in message
