@@ -99,7 +99,7 @@ class Agreement:
         """The differences from `medldr predict` in a sentence, rounded up; empty: none are known.
 
         Example:
-            >>> apart = {"bfloat16": 0.00741, "float32": 5.4e-07}
+            >>> apart = {"bfloat16": 0.00741, "float32": 5.36e-07}
             >>> Agreement(Difference(0, 0), "8 scans", "bfloat16", apart).text
             'on 8 scans, probabilities differ from those of medldr predict by at most 7.5e-03 in \
 bfloat16, the precision of training, and by at most 5.4e-07 in float32'

@@ -69,6 +69,7 @@ class StopWatch:
         """Handle `SIGNALS` within the block; only the main thread can.
 
         Example:
+            >>> import signal
             >>> with StopWatch().watching() as watch:
             ...     signal.raise_signal(signal.SIGTERM)
             >>> watch.received == signal.SIGTERM, watch.count
