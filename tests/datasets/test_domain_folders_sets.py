@@ -189,7 +189,7 @@ def theirs_first(folder):
 
 @pytest.mark.slow  # decodes 9,991 pictures
 def test_real_pacs_passes_the_check_of_the_command(pacs64, medldr):
-    ended = medldr("data", "check", "pacs", pacs64, "size=64")
+    ended = medldr("data", "check", "pacs", pacs64, "size=64", "--no-page")
     assert ended.code == 0, ended.err
     for whole in ("Images", "Published"):
         assert re.search(rf"{whole} +2,048 +2,344 +1,670 +3,929", ended.out)

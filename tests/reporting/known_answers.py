@@ -51,6 +51,16 @@ SWEEPS = {
 }
 
 
+def drawn(number):
+    """A sweep drawn at random, often between a clear difference and none."""
+    draw = np.random.default_rng(number)
+    seeds = tuple(range(draw.integers(1, 4)))
+    return Known(f"Drawn {number}", draw.uniform(0.55, 1.05), draw.uniform(-0.4, 0.4), seeds)
+
+
+DRAWN = {f"drawn_{number}": drawn(number) for number in (0, 1, 2, 5)}
+
+
 def predictions(known, row, domain, seed, split="test"):
     """The predictions of one run on one split; `domain` is the one that it held out."""
     at = domain if split == "test" else "others"
@@ -79,11 +89,11 @@ def write_known(name, path, write_run):
     """Write one of the sweeps.
 
     Args:
-        name: A key of `SWEEPS`.
+        name: A key of `SWEEPS` or `DRAWN`.
         path: Its folder.
         write_run: Writes a run, from `conftest.py`.
     """
-    known, members = SWEEPS[name], []
+    known, members = (SWEEPS | DRAWN)[name], []
     layout = Layout(
         title=known.title, rows="algorithm", columns="held_out", reference="erm",
         controls=("erm_half_lr",), contrasts=(("latentdr_pool", "erm_half_lr"),),

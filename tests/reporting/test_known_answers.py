@@ -5,12 +5,13 @@ import re
 
 import numpy as np
 import pytest
-from known_answers import DOMAINS, SWEEPS, predictions, write_known
+from known_answers import DOMAINS, DRAWN, SWEEPS, predictions, write_known
 from rich.console import Console
 from scipy import stats
 
 from medldr.reporting.document import Bullets, Figures, Pairs, Paragraph
 from medldr.reporting.pages.sweep import sweep_page, terminal_page
+from medldr.reporting.results.averages import average_differences
 from medldr.reporting.writers.terminal import LINES, print_document
 
 pytestmark = pytest.mark.slow  # writes the files of 150 runs
@@ -128,6 +129,23 @@ def test_a_word_of_direction_stands_beside_a_method_only_where_it_is_clear(pages
     sentences = {part for text in texts(pages[name]) for part in re.split(r"(?<=\.) ", text)}
     found = [part for part in sentences if "LatentDR" in part and DIRECTION.search(part)]
     assert len(found) == said, found
+
+
+def test_no_sentence_of_a_random_sweep_has_a_direction_that_is_not_clear(tmp_path, write_run):
+    words = []
+    for name in DRAWN:
+        page = sweep_page(write_known(name, tmp_path / name, write_run))
+        split, metrics = page.results.splits[0], page.results.metrics
+        averages = [average_differences(page.results.study, page.results.columns, metric, split)
+                    for metric in metrics]  # fmt: skip
+        clear = [
+            of.p_holm is not None and of.p_holm < 0.05 and of.estimate.low * of.estimate.high > 0
+            for of in (each["LatentDR (Pool)"] for each in averages)
+        ]
+        said = [text for text in texts(page) if "LatentDR" in text and DIRECTION.search(text)]
+        assert bool(said) == any(clear), (name, said)
+        words.append(page.document.verdict.word)
+    assert {"better", "not clear", "not compared"} <= set(words)  # or nothing was tested
 
 
 @pytest.mark.parametrize("name", SWEEPS)
