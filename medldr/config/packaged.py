@@ -27,7 +27,7 @@ def packaged_configs() -> Path:
 def packaged_schema() -> Path:
     """The JSON Schema of all configurations, written by `medldr.config.editor_schema`.
 
-    To make it anew takes seconds, because every plug-in has to be imported.
+    Building it takes seconds, because every plug-in has to be imported.
     """
     return packaged_configs() / "schema.json"
 

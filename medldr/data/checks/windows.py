@@ -15,7 +15,7 @@ def unlike_windows(table: ImageTable) -> Iterator[str]:
     """A sentence where the usual scale of one domain is not that of another.
 
     Args:
-        table: A data set; nothing is told of one that was not made of scans, or whose items are
+        table: A data set; there is nothing to say of one without scans, or whose items are
             several images, of which each has a scale of its own.
     """
     reading = table.reading or {}

@@ -47,12 +47,12 @@ def misfit(first: Grid, other: Grid, how: Combined) -> str:
         return f"its grid is another ({shapes}; data.align=resample brings it to the first one's)"
     low, high = (np.min(_corners(first, other), 0), np.max(_corners(first, other), 0))
     if (high < -0.5).any() or (low > np.array(other.spatial) - 0.5).any():
-        return f"it lies elsewhere in the patient than the first image; {views}"
+        return f"it lies elsewhere in the body and does not overlap the first image; {views}"
     return ""
 
 
 def on_one_grid(first: Grid, other: Grid) -> bool:
-    """Whether each pixel of one image lies where that of the other does."""
+    """Whether two images have the same pixels at the same places in the patient."""
     if first.spatial != other.spatial or (first.affine is None) != (other.affine is None):
         return False
     if first.affine is None:
@@ -116,7 +116,7 @@ def facts_of_item(images: Sequence[Facts | None], names: Sequence[str]) -> Facts
         names: Of their columns.
     """
     there = [one for one in images if one is not None]
-    told = [(name, one) for name, one in zip(names, images, strict=True) if one is not None]
+    named = [(name, one) for name, one in zip(names, images, strict=True) if one is not None]
     missing = [name for name, one in zip(names, images, strict=True) if one is None]
     return there[0]._replace(
         mode=" + ".join(dict.fromkeys(one.mode for one in there)),
@@ -125,7 +125,7 @@ def facts_of_item(images: Sequence[Facts | None], names: Sequence[str]) -> Facts
         high=max(one.high for one in there),
         warnings=(
             *(f"{name} is missing: zeros stand in its place" for name in missing),
-            *(f"{name}: {text}" for name, one in told for text in one.warnings),
+            *(f"{name}: {text}" for name, one in named for text in one.warnings),
         ),
         others=tuple("" if one is None else one.header for one in images[1:]),
     )
