@@ -16,7 +16,7 @@ from medldr.errors import InputError
 from medldr.folders import provenance
 from medldr.folders.checksums import checksums_of
 from medldr.folders.files import RunFolder, require_folder, storage_errors, write_text
-from medldr.folders.owner import OwnedError, is_owned, owned
+from medldr.folders.owner import is_owned, owned, refuse_if_owned
 from medldr.folders.run_record import (
     RunIdentity,
     RunRecord,
@@ -205,8 +205,7 @@ def run_folders(folder: Path | str, *, aside: bool = False) -> list[RunFolder]:
 
 def move_aside(folder: RunFolder) -> Path:
     """Rename a run folder that no process works in, which frees its name."""
-    if is_owned(folder):
-        raise OwnedError(f"{folder.path} is in use by another process; stop it before --restart")
+    refuse_if_owned(folder)
     name = f"{folder.path.name}{ASIDE}{time.strftime('%Y%m%d-%H%M%S')}"
     aside, numbers = folder.path.with_name(name), itertools.count(2)
     while aside.exists():

@@ -29,8 +29,7 @@ def at_work(folder: SweepFolder) -> Iterator[Path]:
     """Show that a sweep process is alive while the block runs; yields its own folder."""
     for owner in folder.processes.glob("*/owner.json"):
         with contextlib.suppress(FileNotFoundError):  # its sweep has just ended by itself
-            # What a killed process left behind; an empty file is just being written.
-            if owner.stat().st_size and not is_owned(RunFolder(owner.parent)):
+            if not is_owned(RunFolder(owner.parent)):  # what a killed process left behind
                 shutil.rmtree(owner.parent, ignore_errors=True)
     mine = RunFolder(folder.processes / uuid.uuid4().hex[:12])
     try:
