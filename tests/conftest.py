@@ -292,6 +292,24 @@ _SPEC.loader.exec_module(_files)
 
 
 @pytest.fixture
+def workbook():
+    """Function that writes a workbook from the rows of each of its sheets."""
+    import openpyxl
+
+    def write(path, sheets):
+        book = openpyxl.Workbook()
+        book.remove(book.active)
+        for title, rows in sheets.items():
+            book.create_sheet(title)
+            for row in rows:
+                book[title].append(row)
+        book.save(path)
+        return path
+
+    return write
+
+
+@pytest.fixture
 def write_series():
     """Write a volume ``(X, Y, Z)`` as a DICOM series in a folder."""
 

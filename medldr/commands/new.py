@@ -24,6 +24,9 @@ def new(
     table: Annotated[
         Path | None, typer.Option(help="The table in the folder, if it has several.")
     ] = None,
+    sheet: Annotated[
+        str | None, typer.Option(help="The sheet of a workbook, if several list scans.")
+    ] = None,
     path: Annotated[
         str | None, typer.Option(help="Column with the files; several images an item: A,B.")
     ] = None,
@@ -66,6 +69,7 @@ def new(
     options = Options(
         place=place,
         table=table,
+        sheet=sheet,
         columns={role: name for role, name in named.items() if name},  # type: ignore[misc]
         folders=tuple(part.strip() for part in folders.split(",")) if folders else (),
         kind=kind,

@@ -22,6 +22,7 @@ from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
 from medldr.data.hashes import hash_parts, hash_rows, hash_splits, hash_table
 from medldr.data.image_table import ImageTable, LazyImages
+from medldr.data.listing.tables import sheet_of_book
 from medldr.data.load import load_table_and_pack, whole_at_input_size
 from medldr.data.loading.class_weights import class_weights
 from medldr.data.loading.loaders import Columns, EvalLoader, TrainLoader
@@ -257,7 +258,7 @@ def build_data(config: RunConfig) -> Data:
     files = dict(table.hashes)
     if section.metadata is not None:
         table = add_metadata(table, section.metadata, config.evaluation)
-        files["data.metadata"] = checksum(section.metadata)
+        files["data.metadata"] = checksum(sheet_of_book(section.metadata)[0])
     table = whole_at_input_size(table, config.transform)
     rows, split_notes = make_splits(table, section)
     pipeline = input_pipeline(table, config.transform)

@@ -97,8 +97,8 @@ class DatasetConfig(PluginSection):
     )
     metadata: Path | None = Field(
         None,
-        description="CSV table with a column id (item) or group (patient) and further columns such "
-        "as sex, age or device, whose values become subgroups",
+        description="table (CSV, Excel, BOOK.xlsx#SHEET ...) with a column id (item) or group "
+        "(patient) and further columns such as sex, age or device, whose values become subgroups",
     )
     card: Path | None = Field(
         None,

@@ -90,7 +90,7 @@ def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None,
     """Stored images to check with, and what they are."""
     if paths:
         scans = []
-        for item in find_items(paths, len(trained.shape) - 1):
+        for item in find_items(paths, len(trained.shape) - 1, images=trained.reader.images):
             if item.source is None:
                 raise InputError(f"--check: {item.name}: {item.reason}")
             try:

@@ -11,7 +11,7 @@ Source:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -25,7 +25,7 @@ from medldr.data.listing.folders import walk
 from medldr.data.listing.image_names import cases_of
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.places import ABSENT, find_places, near_name
-from medldr.data.listing.tables import Sheet, read_sheet
+from medldr.data.listing.tables import Sheet, read_sheet, sheet_of_book
 from medldr.errors import InputError, some
 
 _PATHS: Final = ("path", "file", "image", "scan", "filename")
@@ -55,17 +55,19 @@ def find_items(
     column: str | None = None,
     group: str | None = None,
     images: Sequence[str] = (),
+    notes: list[str] | None = None,
 ) -> list[Item]:
     """The items that some paths name, in their order.
 
     Args:
         inputs: Files, folders, and tables with a column of files; a ``#`` after a path names a part
-            of it: a series of a folder, ``member[index]`` of an npz archive.
+            of it: a series of a folder, ``member[index]`` of an npz archive, a sheet of a workbook.
         dims: 2 for a network of pictures, 3 for one of volumes.
         column: Column of a table that names files, or columns, separated by commas, where items
             have several images; None: the one whose name says so, or those of `images`.
         group: Column of a table with the group of each; None: none is known.
         images: Names of the images of each item, where the network takes several.
+        notes: What readers should know of the tables is added to it.
 
     Raises:
         InputError: If nothing is named, a folder holds no scan, a table has no column of files
@@ -76,8 +78,11 @@ def find_items(
         raise InputError("an empty path names nothing. Name files, folders, or a table")
     if group is not None and not any(map(_is_table, texts)):
         raise InputError(f"--group names the column {group} of a table, but no table is given")
+    sheets = {text: read_sheet(Path(text)) for text in texts if _is_table(text)}
+    if notes is not None:
+        notes += (note for sheet in sheets.values() for note in sheet.notes)
     if images:
-        return _items_of_several(texts, column, group, images)
+        return _items_of_several(texts, sheets, column, group, images)
     files = [text for text in texts if not _is_table(text) and not os.path.isdir(text)]
     of_file = dict(zip(files, _of_paths(files, Path()), strict=True))
     items: list[Item] = []
@@ -85,7 +90,7 @@ def find_items(
         if text in of_file:
             items.append(of_file[text])
         elif _is_table(text):
-            items += _of_table(Path(text), column, group)
+            items += _of_table(sheets[text], column, group)
         else:
             items += _inside(Path(text), dims)
     if not items:
@@ -94,7 +99,11 @@ def find_items(
 
 
 def _items_of_several(
-    texts: Sequence[str], column: str | None, group: str | None, images: Sequence[str]
+    texts: Sequence[str],
+    sheets: Mapping[str, Sheet],
+    column: str | None,
+    group: str | None,
+    images: Sequence[str],
 ) -> list[Item]:
     """The items of a network that takes several images of each."""
     items: list[Item] = []
@@ -102,7 +111,7 @@ def _items_of_several(
     for text in texts:
         if _is_table(text):
             names = column.split(",") if column is not None else images
-            items += _rows_of(Path(text), names, group)
+            items += _rows_of(sheets[text], names, group)
         elif os.path.isdir(text):
             files += [item.name for item in _inside(Path(text), 2)]
         else:
@@ -122,16 +131,15 @@ def _items_of_several(
     return items
 
 
-def _rows_of(path: Path, columns: Sequence[str], group: str | None) -> Iterator[Item]:
+def _rows_of(sheet: Sheet, columns: Sequence[str], group: str | None) -> Iterator[Item]:
     """The rows of a table with a column for each image."""
-    sheet = read_sheet(path)
     for name in columns:
         sheet.require(name, "--path")
     if group is not None:
         sheet.require(group, "--group")
     groups = sheet.column(group) if group is not None else [""] * len(sheet)
     for of, texts in zip(groups, zip(*map(sheet.column, columns), strict=True), strict=True):
-        yield _of_several(texts, path.parent)._replace(group=of)
+        yield _of_several(texts, sheet.path.parent)._replace(group=of)
 
 
 def _of_several(texts: Sequence[str], root: Path) -> Item:
@@ -149,7 +157,7 @@ def _of_several(texts: Sequence[str], root: Path) -> Item:
 
 
 def _is_table(text: str) -> bool:
-    return text.lower().endswith(TABLES)
+    return str(sheet_of_book(Path(text))[0]).lower().endswith(TABLES)
 
 
 def _apart(items: list[Item]) -> list[Item]:
@@ -226,20 +234,19 @@ def _series(folder: Path, slices: Sequence[str]) -> Iterator[Item]:
             yield Item(f"{folder}#{first.series_uid}", Source(folder, first.series_uid))
 
 
-def _of_table(path: Path, column: str | None, group: str | None) -> Iterable[Item]:
-    sheet = read_sheet(path)
-    names = sheet.column(_column(sheet, path, column))
+def _of_table(sheet: Sheet, column: str | None, group: str | None) -> Iterable[Item]:
+    names = sheet.column(_column(sheet, column))
     if "" in names:
-        place = f"{sheet.unit} {sheet.lines[names.index('')]}"
-        raise InputError(f"{path}, {place}: names no file. Fill the cell, or drop the row")
-    items = _of_paths(names, path.parent)
+        place = sheet.at(names.index(""))
+        raise InputError(f"{sheet.path}, {place}: names no file. Fill the cell, or drop the row")
+    items = _of_paths(names, sheet.path.parent)
     if group is None:
         return items
     sheet.require(group, "--group")
     return [i._replace(group=of) for i, of in zip(items, sheet.column(group), strict=True)]
 
 
-def _column(sheet: Sheet, path: Path, column: str | None) -> str:
+def _column(sheet: Sheet, column: str | None) -> str:
     if column is not None:
         sheet.require(column, "--path")
         return column
@@ -247,7 +254,7 @@ def _column(sheet: Sheet, path: Path, column: str | None) -> str:
     if len(suited) == 1:
         return suited[0]
     raise InputError(
-        f"{path}: say which column names the files, with --path. Columns: {some(sheet.names)}"
+        f"{sheet.path}: say which column names the files, with --path. Columns: {some(sheet.names)}"
     )
 
 

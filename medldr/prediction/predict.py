@@ -212,13 +212,15 @@ def answer(
     how = None if group is None else group_rule([run.folder for run in runs])
     axes, images = len(runs[0].shape) - 1, runs[0].reader.images
     given = [inputs] if isinstance(inputs, str | Path) else listed(inputs, axes)
+    notes: list[str] = []
     if all(isinstance(one, str | Path) for one in given):
-        items = find_items(given, axes, path_column, group, images)
+        items = find_items(given, axes, path_column, group, images, notes)
     else:
         several = images or any(isinstance(one, tuple) for one in given)
         of = item_of_images if several else item_of_array
         items = [of(number, one, spacing) for number, one in enumerate(given)]
     answers = predict_items(runs, items, tta=tta, on_answer=on_answer)
+    answers = replace(answers, notes=(*answers.notes, *notes))
     if how is None or not len(answers):
         return answers
     return replace(answers, by_group=by_group(answers, items, how))

@@ -259,6 +259,42 @@ def test_several_images_of_an_item_are_named_and_gaps_are_said(new, tmp_path):
     assert "without one of their images" in _plainly(out)
 
 
+def test_which_sheet_lists_the_scans_is_not_guessed(new, tmp_path, workbook):
+    rows = _rows(tmp_path / "scans", ("a", "b"))
+    sheets = {"Legend": [["site", "where"], ["a", "x"]], "Alle": [HEADER, *rows]}
+    file = workbook(tmp_path / "scans" / "scans.xlsx", sheets)
+    for place in (file, tmp_path / "scans"):
+        ended = new(place, "--yes", code=2)
+        assert "Which sheet of" in ended.err
+        assert "--sheet NAME. Possible: Alle" in " ".join(ended.err.split())
+    sheets = {"Alle": sheets["Alle"], "Neue": [HEADER, *rows[3:]], "Legend": sheets["Legend"]}
+    assert "Alle, Neue" in new(workbook(file, sheets), "--yes", code=2).err
+    for words in ((file, "--sheet", "Neue"), (f"{file}#Neue",)):
+        (data, *_), _ = _data(new(*words)[0])
+        assert (data.file, data.sheet) == (file, "Neue")
+        (tmp_path / "study.yaml").unlink()
+    del sheets["Neue"]
+    (data, *_), _ = _data(new(workbook(file, sheets), "--yes")[0])
+    assert data.sheet == "Alle"
+
+
+def test_cases_of_a_table_find_the_numbered_files_of_nnunet_and_their_names(new, tmp_path):
+    folder = tmp_path / "Dataset001"
+    cases = [f"case_{number:03}" for number in range(16)]
+    for number, case in enumerate(cases):
+        for image in range(2):
+            _picture(folder / "imagesTr" / f"{case}_{image:04}.png", 2 * number + image)
+    rows = [[case, "xy"[number % 2]] for number, case in enumerate(cases)]
+    _table(folder, ["id", "label"], rows, "labels.csv")
+    (data, *_), _ = _data(new(folder, "--yes")[0])
+    assert (data.case, data.path) == ("id", ("image_0", "image_1"))
+    assert data.root == folder / "imagesTr"
+    (tmp_path / "study.yaml").unlink()
+    (folder / "dataset.json").write_text('{"channel_names": {"0": "T2", "1": "ADC"}}')
+    (data, *_), _ = _data(new(folder / "labels.csv", "--yes")[0])
+    assert data.path == ("T2", "ADC")
+
+
 def test_numbers_of_nnunet_are_the_images_of_an_item(new, tmp_path):
     for number in range(16):
         place = tmp_path / "scans" / "xy"[number % 2]

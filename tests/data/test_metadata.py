@@ -166,3 +166,12 @@ def test_values_of_too_few_patients_are_no_subgroups(make_table, write):
 def test_a_named_column_that_is_absent_or_holds_long_texts_is_refused(personal, config, said):
     with pytest.raises(InputError, match=said):
         add_metadata(*personal, config)
+
+
+def test_a_sheet_of_a_workbook_may_be_the_metadata(table, tmp_path, workbook):
+    sex = [["group", "sex"], ["p1", "F"], ["p2", "M"], ["p3", "F"]]
+    file = workbook(tmp_path / "clinic.xlsx", {"Scans": [["path"], ["a.png"]], "Patients": sex})
+    found = add_metadata(table, tmp_path / "clinic.xlsx#Patients", naming("sex"))
+    assert found.metadata["sex"][:3].tolist() == ["F", "F", "M"]
+    with pytest.raises(InputError, match="neither a column 'id'"):
+        add_metadata(table, file, naming("sex"))

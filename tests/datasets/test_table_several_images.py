@@ -191,6 +191,37 @@ def test_a_crop_of_views_is_refused(study):
     assert table.images.shape == (8, 2, 4, 4)
 
 
+def test_cases_of_a_table_find_the_files_that_nnunet_numbers(study):
+    folder, rows = study
+    (folder / "imagesTr").mkdir()
+    for n in NUMBERS:
+        for number, name in enumerate(("t2w", "adc")):
+            source = folder / f"p{n}_{name}.nii.gz"
+            (folder / "imagesTr" / f"p{n}_{number:04}.nii.gz").write_bytes(source.read_bytes())
+    keys = {"case": "patient", "root": folder / "imagesTr"}
+    table = _load(folder, ["t2w", "adc"], **keys)
+    assert table.ids.tolist() == [f"p{n}" for n in NUMBERS]
+    np.testing.assert_array_equal(table.images[:], _load(folder, ["t2w", "adc"]).images[:])
+    with pytest.raises(InputError, match=r"8 files are not named .*_0000 is t2w.*p0_0001"):
+        _load(folder, "t2w", **keys)
+    (folder / "imagesTr" / "p2_0001.nii.gz").unlink()
+    (folder / "imagesTr" / "p5_0000.nii.gz").unlink()
+    (folder / "imagesTr" / "p5_0001.nii.gz").unlink()
+    with pytest.raises(InputError) as refused:
+        _load(folder, ["t2w", "adc"], **keys)
+    for said in ("p5_0000.nii.gz: there is no such file", "p2_0000.nii.gz): no adc"):
+        assert said in str(refused.value)
+    _write(folder, [{**row, "patient": f"imagesTr/p{n}"} for n, row in enumerate(rows)])
+    kept = {"on_missing": "zeros", "on_bad_file": "skip", "case": "patient", "group": None}
+    table = _load(folder, ["t2w", "adc"], **kept)
+    assert table.metadata["missing"].tolist() == ["none", "none", "adc", *["none"] * 4]
+    for n in NUMBERS:
+        (folder / "imagesTr" / f"p{n}_0001.nii.gz").unlink(missing_ok=True)
+    alone = _load(folder, "t2w", **kept | {"on_missing": "error"})
+    assert alone.ids.tolist()[0] == "imagesTr/p0"
+    assert alone.combined is None
+
+
 def test_files_in_folders_are_numbered_as_nnunet_numbers_them(study):
     folder, _ = study
     tree = folder / "tree"

@@ -120,3 +120,14 @@ def test_links_in_a_circle_and_folders_that_cannot_be_listed(tmp_path):
     assert names(find_items([tmp_path], 2), tmp_path) == ["1.png"]
     (item,) = find_items(["x" * 300], 2)
     assert item.reason == "there is no such file"
+
+
+def test_a_sheet_of_a_workbook_is_a_table_and_its_notes_are_told(tmp_path, workbook):
+    np.save(tmp_path / "a.npy", VOLUME)
+    sheets = {"Legend": [["what"], ["x"]], "Scans": [["path"], ["a.npy"]]}
+    file, notes = workbook(tmp_path / "new.xlsx", sheets), []
+    assert names(find_items([f"{file}#Scans"], 3, notes=notes), tmp_path) == ["a.npy"]
+    assert not notes
+    with pytest.raises(InputError, match="--path"):
+        find_items([file], 3, notes=notes)
+    assert "of 2 sheets" in notes[0]

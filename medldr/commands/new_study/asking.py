@@ -35,6 +35,7 @@ class Options:
     Attributes:
         place: A folder, or a table.
         table: The table in the folder; None: found.
+        sheet: Of a workbook; None: found.
         columns: Columns by what they mean, among them ``path``.
         folders: Meanings of the levels of a tree; empty: guessed.
         kind: ``scan``, ``microscopy`` or ``photo``; None: guessed.
@@ -43,6 +44,7 @@ class Options:
 
     place: Path
     table: Path | None = None
+    sheet: str | None = None
     columns: Mapping[Role, str] = field(default_factory=dict)
     folders: tuple[str, ...] = ()
     kind: str | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -10,10 +11,12 @@ from medldr.commands.new_study.asking import LISTED, TOLD, Asker, Finding, Optio
 from medldr.commands.new_study.column_roles import guess_columns, rank, words
 from medldr.commands.new_study.folder_levels import guess_tree, numbered_images, top_of_tree
 from medldr.data.counting import some
+from medldr.data.listing.excel import sheet_names
 from medldr.data.listing.folders import read_folder
+from medldr.data.listing.image_names import cases_in, names_of_images
 from medldr.data.listing.kinds import ARCHIVE, EXCEL, TABLES, names_scan
 from medldr.data.listing.places import find_places, near_root
-from medldr.data.listing.tables import Sheet, read_sheet
+from medldr.data.listing.tables import Sheet, read_sheet, sheet_of_book
 from medldr.data.listing.trees import fault_of_levels
 from medldr.datasets._medmnist.npz import NpzFile
 from medldr.datasets._table.archive import IMAGES, parts_of, read_archive
@@ -35,12 +38,16 @@ class FoundTable(NamedTuple):
 
     Attributes:
         sheet: Its cells; those of an archive have a row per image.
-        path: The column with the files; empty for an archive, which holds the images itself.
+        path: The column with the files, or with the names of cases whose files are numbered; empty
+            for an archive, which holds the images itself.
         root: The folder of the files.
         beside: Further columns whose cells are files.
         labels: The array of an archive that holds several labels; empty without.
         label_names: The columns that it became.
         split: The column with the splits that an archive's names of arrays tell; empty without.
+        cases: What the images of cases are called; empty where `path` holds files.
+        title: The sheet of a workbook; empty for any other table.
+        sheets: All sheets of the workbook, unless the user named one.
     """
 
     sheet: Sheet
@@ -50,6 +57,9 @@ class FoundTable(NamedTuple):
     labels: str = ""
     label_names: tuple[str, ...] = ()
     split: str = ""
+    cases: tuple[str, ...] = ()
+    title: str = ""
+    sheets: tuple[str, ...] = ()
 
 
 def data_keys(options: Options, asker: Asker) -> list[Finding]:
@@ -62,7 +72,9 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
     Raises:
         InputError: If there is nothing that could be read; says what was found.
     """
-    place = options.place.expanduser()
+    place, of_place = sheet_of_book(options.place.expanduser())
+    file, of_table = sheet_of_book((options.table or place).expanduser())
+    options = replace(options, sheet=options.sheet or of_place or of_table)
     if not place.exists():
         foreign = "\\" in place.name  # which is a whole path where / parts folders
         hint = " Folders are parted by /, not by \\." if foreign else ""
@@ -80,15 +92,17 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
             raise InputError("--folders is for a folder without a table: leave out one of the two")
         root, folders = top_of_tree(place), Finding("folders", list(options.folders), TOLD)
         return [Finding("root", root, ""), folders, *numbered_images(root)]
-    file = place if place.is_file() else None
-    if file is None and options.table is not None:
-        file = options.table.expanduser()
-        file = file if file.exists() or file.is_absolute() else place / file
-    if file is not None:
-        return _of_table(_read_table(file, options.columns.get("path")), options, asker, [])
-    candidates, others = _tables(place)
+    if place.is_file() or options.table is not None:
+        if place.is_file():
+            file = place
+        elif not (file.exists() or file.is_absolute()):
+            file = place / file
+        table = _which_sheet(_read_tables(file, options), asker)
+        return _of_table(table, options, asker, [])
+    candidates, others = _tables(place, options)
     if candidates:
-        table, remarks = _which_table(place, candidates, asker)
+        sheets, remarks = _which_table(place, candidates, asker)
+        table = _which_sheet(sheets, asker)
         return _of_table(table, options, asker, [*_remarks(others), *remarks])
     if options.columns:
         wanted = ", ".join(f"--{role}" for role in options.columns)
@@ -96,7 +110,7 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
             f"{wanted}: no table in {place} names its scans. {' '.join(_remarks(others))} Say "
             "which one with --table FILE"
         )
-    above = _table_above(place, asker)
+    above = _table_above(place, options, asker)
     if above is not None:
         return _of_table(above, options, asker, [])
     if others:
@@ -115,7 +129,10 @@ def _of_table(
     sheet = table.sheet
     what = "images" if not table.path else "rows"
     why = f"{len(sheet):,} {what}, {len(sheet.names):,} columns: {', '.join(sheet.names)}."
-    keys = [Finding("file", sheet.path, " ".join([*remarks, why]))]
+    told = [f"{note[:1].upper()}{note[1:]}." for note in sheet.notes]
+    keys = [Finding("file", sheet.path, " ".join([*remarks, why, *told]))]
+    if table.title and len(table.sheets) != 1:
+        keys.append(Finding("sheet", table.title, "The sheet that lists the scans."))
     if table.root != sheet.path.parent:
         keys.append(Finding("root", table.root, "The files are found below this folder."))
     taken = [table.path or sheet.names[0]]
@@ -137,6 +154,16 @@ def _of_table(
 
 def _paths(table: FoundTable, options: Options, asker: Asker) -> list[Finding]:
     """The column of the files, or the columns where an item has several images."""
+    if table.cases:
+        several = len(table.cases) > 1
+        why = (
+            "The column's cells are the names of files without the number of an image, as nnU-Net "
+            "writes it (_0000), and the ending."
+        )
+        names = "What the images are called, in the order of their numbers."
+        return [Finding("case", table.path, why)] + [
+            Finding("path", list(table.cases), names)
+        ] * several
     masks = [name for name in table.beside if not _MASKS.isdisjoint(words(name))]
     images = [table.path, *(name for name in table.beside if name not in masks)]
     remarks = [
@@ -158,38 +185,75 @@ def _paths(table: FoundTable, options: Options, asker: Asker) -> list[Finding]:
     return [Finding("path", chosen if len(chosen) > 1 else chosen[0], answer.why), *remarks]
 
 
-def _read_table(file: Path, path: str | None = None) -> FoundTable:
+def _read_tables(file: Path, options: Options) -> list[FoundTable]:
+    """A table that is named; of a workbook, each sheet whose rows are scans.
+
+    Raises:
+        InputError: If it cannot be read, or no column holds files that exist: of the first sheet.
+    """
+    path = options.columns.get("path")
+    if file.suffix.lower() == ARCHIVE:
+        return [_archive(file)]
+    if options.sheet is not None or not file.name.lower().endswith(EXCEL):
+        return [_read_table(file, path, options.sheet)]
+    found: list[FoundTable] = []
+    faults: list[InputError] = []
+    sheets = tuple(sheet_names(file))
+    for title in sheets:
+        try:
+            found.append(_read_table(file, path, title)._replace(sheets=sheets))
+        except InputError as error:  # a legend, for example
+            faults.append(error)
+    if not found:
+        raise faults[0]
+    return found
+
+
+def _which_sheet(found: Sequence[FoundTable], asker: Asker) -> FoundTable:
+    """The sheet that lists the scans: asked, unless it is the first and no other does."""
+    titles = [one.title for one in found]
+    if not found[0].sheets or titles == [found[0].sheets[0]]:
+        return found[0]
+    question = f"Which sheet of {found[0].sheet.path} lists the scans"
+    answer = asker.choose(question, titles, titles[0], flag="--sheet NAME")
+    return found[titles.index(answer.value)]
+
+
+def _read_table(file: Path, path: str | None, title: str | None = None) -> FoundTable:
     """A table that is named.
 
     Args:
-        file: A table or an archive.
+        file: A table.
         path: The column with the files, several separated by commas; None: those whose cells are
             files.
+        title: The sheet of a workbook.
 
     Raises:
         InputError: If it cannot be read, or no column holds files that exist.
     """
-    if file.suffix.lower() == ARCHIVE:
-        return _archive(file)
-    sheet = read_sheet(file)
+    sheet = read_sheet(file, sheet=title)
+    where = file if title is None else f"{file}, sheet {title!r}"
     named_paths = path.split(",") if path else []
     for name in named_paths:
         sheet.require(name, "--path")
     columns, root = _files(sheet, file.parent, named_paths or sheet.names)
     if columns:
-        return FoundTable(sheet, columns[0], root, tuple(columns[1:]))
+        return FoundTable(sheet, columns[0], root, tuple(columns[1:]), title=title or "")
+    cases = _cases(sheet, file.parent, named_paths or sheet.names)
+    if cases is not None:
+        return cases._replace(title=title or "")
     named = path or next((name for name in sheet.names if rank(name, "path") is not None), None)
     example = f", such as {sheet.column(named)[0]!r} of {named!r}" if named else ""
     raise InputError(
-        f"{file}: no column holds files or folders that exist below {file.parent}{example}."
+        f"{where}: no column holds files or folders that exist below {file.parent}{example}."
         " Paths are relative to the table's folder and end as the files do (.png, .nii.gz, ...). "
         f"Columns: {', '.join(sheet.names)}{''.join(f'. {note}' for note in sheet.notes)}"
     )
 
 
-def _tables(folder: Path) -> tuple[list[FoundTable], dict[str, str]]:
+def _tables(folder: Path, options: Options) -> tuple[dict[str, list[FoundTable]], dict[str, str]]:
     """The tables at the top of a folder whose rows name scans, and why each other one is none."""
-    candidates: list[FoundTable] = []
+    candidates: dict[str, list[FoundTable]] = {}
     others: dict[str, str] = {}
     for name in read_folder(folder).files:
         lower = name.lower()
@@ -198,7 +262,7 @@ def _tables(folder: Path) -> tuple[list[FoundTable], dict[str, str]]:
         if not lower.endswith((*TABLES, ARCHIVE)):
             continue
         try:
-            candidates.append(_read_table(folder / name))
+            candidates[name] = _read_tables(folder / name, Options(folder, sheet=options.sheet))
         except InputError as error:
             # Text of another kind, or an archive that is a scan itself.
             workbook = lower.endswith(EXCEL)  # with merged cells, for example
@@ -212,36 +276,49 @@ def _remarks(others: Mapping[str, str]) -> list[str]:
 
 
 def _which_table(
-    folder: Path, candidates: Sequence[FoundTable], asker: Asker
-) -> tuple[FoundTable, list[str]]:
-    """The table that lists the scans, and sentences about the choice."""
-    by_name = {one.sheet.path.name: one for one in candidates}
-    if len(by_name) == 1:
-        return candidates[0], []
-    best = max(candidates, key=lambda one: len(one.sheet)).sheet.path.name
-    question = f"Which of {len(by_name)} tables in {folder} lists the scans"
-    answer = asker.choose(question, list(by_name), best, flag="--table NAME")
-    counts = some((f"{n} with {len(one.sheet):,} rows" for n, one in by_name.items()), LISTED)
-    return by_name[answer.value], [f"Tables found: {counts}. {answer.why}"]
+    folder: Path, candidates: Mapping[str, list[FoundTable]], asker: Asker
+) -> tuple[list[FoundTable], list[str]]:
+    """The table that lists the scans (of a workbook each sheet), and sentences on the choice."""
+    if len(candidates) == 1:
+        return next(iter(candidates.values())), []
+    rows = {name: max(len(one.sheet) for one in found) for name, found in candidates.items()}
+    question = f"Which of {len(rows)} tables in {folder} lists the scans"
+    best = max(rows, key=rows.__getitem__)
+    answer = asker.choose(question, list(rows), best, flag="--table NAME")
+    counts = some((f"{name} with {count:,} rows" for name, count in rows.items()), LISTED)
+    return candidates[answer.value], [f"Tables found: {counts}. {answer.why}"]
 
 
-def _table_above(folder: Path, asker: Asker) -> FoundTable | None:
+def _table_above(folder: Path, options: Options, asker: Asker) -> FoundTable | None:
     """The table beside a folder that lists the scans in it, if there is one and it is wanted."""
     for name in read_folder(folder.resolve().parent).files:
         file = folder.resolve().parent / name
         if not name.lower().endswith(TABLES):
             continue
         try:
-            table = _read_table(file)
+            found = _read_tables(file, options)
         except InputError:
             continue
-        inside = folder.resolve()
+        inside, table = folder.resolve(), found[0]
         cells = _examples(table.sheet.column(table.path))
         if any((table.root / cell).resolve().is_relative_to(inside) for cell in cells):
             question = f"{file} lists scans in {folder}. Is the study of this table, or of folders"
             flag = f"`medldr new {file}`, or, without the table, {_FOLDERS}"
             answer = asker.choose(question, ["table", "folders"], "table", flag=flag)
-            return table if answer.value == "table" else None
+            return _which_sheet(found, asker) if answer.value == "table" else None
+    return None
+
+
+def _cases(sheet: Sheet, root: Path, names: Sequence[str]) -> FoundTable | None:
+    """A column with the names of cases whose files nnU-Net numbers, here or a folder below."""
+    for place in (root, *(root / name for name in read_folder(root).folders)):
+        known = cases_in(place)
+        for name in names:
+            cells = set(sheet.column(name)) - {""}
+            numbers = [number for cell in cells & set(known) for number in known[cell]]
+            if numbers and 2 * len(cells & set(known)) >= len(cells):
+                images = names_of_images(place, 1 + max(numbers))
+                return FoundTable(sheet, name, place, cases=tuple(images))
     return None
 
 

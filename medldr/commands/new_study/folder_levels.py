@@ -19,7 +19,7 @@ from medldr.data.counting import some
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
-from medldr.data.listing.image_names import cases_of
+from medldr.data.listing.image_names import cases_of, names_of_images
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.trees import layout
 from medldr.errors import InputError
@@ -93,7 +93,7 @@ def numbered_images(root: Path) -> list[Finding]:
         f"Names of files end in _0000 to _{count - 1:04}, the {count} images of each of "
         f"{len(cases):,} items: call them what they are, such as t2w and adc."
     )
-    return [Finding("path", [f"image_{number}" for number in range(count)], why)]
+    return [Finding("path", names_of_images(root, count), why)]
 
 
 def top_of_tree(root: Path) -> Path:

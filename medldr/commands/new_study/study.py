@@ -155,6 +155,10 @@ def _groups(table: ImageTable, data: list[Finding]) -> list[Finding]:
     """A pattern that finds patients in names of files, where nothing else names them."""
     if (table.groups != "").any():
         return []
+    case = settings(data).get("case")
+    if case is not None:
+        why = "If each case is a patient, or several are, uncomment, or name the column that says."
+        return [Finding("group", case, why, used=False)]
     archive = str(settings(data).get("file", "")).lower().endswith(ARCHIVE)
     guessed = None if archive else group_pattern(table.ids.tolist())
     if guessed is None:

@@ -22,7 +22,10 @@ NRRD: Final = (".nrrd", ".nhdr")
 HEADERS: Final = (".mhd", ".nhdr")
 """Of MetaImage and NRRD, those whose voxels are in a file beside them."""
 
-_SLIDE: Final = "A whole slide is not read. Cut it into tiles (OpenSlide, QuPath) and name those"
+_SLIDE: Final = (
+    "A whole slide is not read. Cut it into tiles (OpenSlide, QuPath) and name those; stored "
+    "latents of tiles go into medldr.LatentDR in a training loop of your own"
+)
 _VIDEO: Final = "A video is not read. Save the frames that matter as pictures and name those"
 NOT_READ: Final = {
     **dict.fromkeys((".svs", ".ndpi", ".mrxs", ".scn", ".bif", ".vms", ".vmu"), _SLIDE),

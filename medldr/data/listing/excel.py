@@ -4,7 +4,9 @@ Source:
     Our choice of texts: numbers with the 15 digits that Excel keeps, whole ones without ``.0``, and
     with the leading zeros that their format shows (``000``); truth values and dates as those of
     Parquet. A cell that Excel shows otherwise than the file holds it is never guessed: merged
-    cells, errors, and formulas that no program has calculated are refused, all at once.
+    cells, errors, and formulas that no program has calculated are refused, all at once. Rows that
+    are hidden, as a filter hides them, are read: a filter is a way of looking, and the next reader
+    of the file has another. A note counts them.
 """
 
 from __future__ import annotations
@@ -34,28 +36,26 @@ def read_excel(
     Args:
         path: The workbook.
         where: The same in words, for messages.
-        title: The sheet's; None: the first one that is shown.
+        title: The sheet's; None: the first one that is shown, see `sheet_names`.
         filled: Columns in which an empty cell is a fault.
 
     Returns:
-        The rows, and a note where one sheet of several was taken unasked.
+        The rows; and notes where one sheet of several was taken unasked, or rows are hidden.
 
     Raises:
         InputError: If it is no workbook, has no such sheet, or has faults: at most 8 are named.
     """
     book = _opened(path, where)
-    sheets = {sheet.title: sheet for sheet in book.worksheets}
-    shown = [name for name, sheet in sheets.items() if sheet.sheet_state == "visible"]
-    if not sheets:
-        raise InputError(f"{where} has no sheet of cells")
+    sheets = _names(book, where)
     if title is not None and title not in sheets:
         raise InputError(
-            f"data.sheet: {path} has no sheet {title!r}.{did_you_mean(title, sheets)} "
+            f"{where} has no sheet {title!r}.{did_you_mean(title, sheets)} "
             f"Sheets: {some(sheets, _LISTED)}"
         )
-    name = title if title is not None else (shown or list(sheets))[0]
-    rows = [row for row in sheets[name].iter_rows() if any(c.value is not None for c in row)]
-    faults = [f"{area.coord} are merged" for area in sheets[name].merged_cells.ranges]
+    name = sheets[0] if title is None else title
+    sheet = book[name]
+    rows = [row for row in sheet.iter_rows() if any(c.value is not None for c in row)]
+    faults = [f"{area.coord} are merged" for area in sheet.merged_cells.ranges]
     formulas = [cell for row in rows for cell in row if cell.data_type == "f"]
     if formulas:
         calculated = _opened(path, where, data_only=True)[name]
@@ -77,9 +77,33 @@ def read_excel(
             f"{some(faults, _LISTED)}. Unmerge cells and fill in each, correct errors, and save "
             "the workbook with a program that calculates, such as Excel"
         )
-    unasked = title is None and len(sheets) > 1
-    note = f"of {len(sheets):,} sheets of {path.name} the first is read (data.sheet)"
-    return _lines(rows), (note,) * unasked
+    notes = []
+    if title is None and len(sheets) > 1:
+        another = f"{path.name}#NAME reads another"
+        notes.append(f"of {len(sheets):,} sheets of {path.name} the first is read ({another})")
+    hidden = sum(sheet.row_dimensions[row[0].row].hidden for row in rows[1:])
+    if hidden:
+        notes.append(
+            f"{hidden:,} of {len(rows) - 1:,} rows of {path.name} are hidden there, as by a "
+            "filter, and are read like the others"
+        )
+    return _lines(rows), tuple(notes)
+
+
+def sheet_names(path: Path) -> list[str]:
+    """The sheets of a workbook, those that are shown first.
+
+    Raises:
+        InputError: If it is no workbook, or has no sheet of cells.
+    """
+    return _names(_opened(path, str(path)), str(path))
+
+
+def _names(book: Any, where: str) -> list[str]:
+    if not book.worksheets:
+        raise InputError(f"{where} has no sheet of cells")
+    shown_first = sorted(book.worksheets, key=lambda sheet: sheet.sheet_state != "visible")
+    return [sheet.title for sheet in shown_first]
 
 
 def _opened(path: Path, where: str, *, data_only: bool = False) -> Any:

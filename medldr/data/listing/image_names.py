@@ -2,18 +2,23 @@
 
 Source:
     nnU-Net (Isensee et al. 2021) numbers the images of a case with four digits from 0 at the end of
-    their names: ``case_0000.nii.gz`` and ``case_0001.nii.gz``.
+    their names: ``case_0000.nii.gz`` and ``case_0001.nii.gz``. What they are is said in
+    ``dataset.json`` beside their folder, as ``channel_names`` (``modality`` in its first version).
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 from medldr.data.counting import counted, some
 from medldr.data.files.scan import Source
+from medldr.data.listing.folders import read_folder
 from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import names_scan
 from medldr.data.listing.places import Places
@@ -38,6 +43,76 @@ def cases_of(paths: Iterable[str]) -> dict[str, dict[int, str]]:
     return cases
 
 
+def cases_in(root: Path, below: str = "") -> dict[str, dict[int, str]]:
+    """The same for the files of a folder below a root: their paths below that root."""
+    folder = root / below
+    files = read_folder(folder).files if folder.is_dir() else ()
+    return cases_of(str(PurePosixPath(below, name)) for name in files)
+
+
+def names_of_images(folder: Path, count: int) -> list[str]:
+    """What the images of cases are called: by the ``dataset.json`` of nnU-Net, or ``image_0`` ....
+
+    Args:
+        folder: Of the files; ``dataset.json`` is in it or in the one above.
+        count: How many images a case has.
+    """
+    for place in (folder / "dataset.json", folder.absolute().parent / "dataset.json"):
+        try:
+            said = json.loads(place.read_bytes())
+            known = said.get("channel_names") or said["modality"]
+            names = [str(known[str(number)]) for number in range(count)]
+        except (OSError, ValueError, LookupError, AttributeError, TypeError):
+            continue  # absent, or of another program: it was not asked to say anything
+        if all(names) and len(set(names)) == count:
+            return names
+    return [f"image_{number}" for number in range(count)]
+
+
+def images_of_cases(
+    cases: Sequence[str], root: Path, names: Sequence[str], where: str
+) -> dict[str, list[str]]:
+    """The files of cases that a table names, as columns of paths below a root.
+
+    Args:
+        cases: Such as ``case_001``, or ``imagesTr/case_001``, for ``case_001_0000.nii.gz``.
+        root: The folder to which they are relative.
+        names: What the images are called, in the order of their numbers.
+        where: The table in words, for messages.
+
+    Returns:
+        By name of the image the path of each case; empty where a case has other images only. A case
+        without any file has the name that its first one would have.
+
+    Raises:
+        InputError: If a case has an image of a number that is named nothing.
+    """
+    asked = [case.replace("\\", "/").removeprefix("./") for case in cases]
+    folders = dict.fromkeys(case.rpartition("/")[0] for case in asked)
+    known = {case: files for below in folders for case, files in cases_in(root, below).items()}
+    found = [known.get(case, {}) for case in asked]
+    odd = [path for files in found for n, path in files.items() if n >= len(names)]
+    _refuse_others(where, odd, names)
+    endings = Counter(path.partition("_0000")[2] for files in found for path in files.values())
+    usual = next((ending for ending, _ in endings.most_common() if ending), ".nii.gz")
+    return {
+        name: [
+            files.get(number, "") if files or number else f"{case}_0000{usual}"
+            for case, files in zip(asked, found, strict=True)
+        ]
+        for number, name in enumerate(names)
+    }
+
+
+def _refuse_others(where: str, odd: Sequence[str], names: Sequence[str]) -> None:
+    if odd:
+        told = ", ".join(f"_{number:04} is {name}" for number, name in enumerate(names))
+        raise InputError(
+            f"{where}: {counted(len(odd), 'file is', 'files are')} not named as an image of an "
+            f"item by data.path ({told}, before the ending): {some(odd, _LISTED)}"
+        )
+
+
 def rows_of_cases(rows: Rows, names: Sequence[str]) -> Rows:
     """Rows of files that are the images of items, as a row for each item.
 
@@ -50,13 +125,7 @@ def rows_of_cases(rows: Rows, names: Sequence[str]) -> Rows:
     """
     cases = cases_of(rows.texts)
     known = {path for case in cases.values() for n, path in case.items() if n < len(names)}
-    odd = [text for text in rows.texts if text not in known]
-    if odd:
-        told = ", ".join(f"_{number:04} is {name}" for number, name in enumerate(names))
-        raise InputError(
-            f"{rows.where}: {counted(len(odd), 'file is', 'files are')} not named as an image of "
-            f"an item by data.path ({told}, before the ending): {some(odd, _LISTED)}"
-        )
+    _refuse_others(rows.where, [text for text in rows.texts if text not in known], names)
     row_of = {text: row for row, text in enumerate(rows.texts)}
     images = {
         name: [case.get(number, "") for case in cases.values()] for number, name in enumerate(names)

@@ -46,6 +46,7 @@ _BINARY: Final = {
     b"\x1f\x8b": "compressed (gzip); unpack it first",
 }
 _SEPARATORS: Final = {"\t": "tab", ";": "semicolon", ",": "comma"}
+_OF_BOOK: Final = re.compile(rf"(.+?(?:{'|'.join(map(re.escape, EXCEL))}))#(.+)", re.IGNORECASE)
 _NOTED_SEPARATOR: Final = re.compile(r'"?sep=([^"\r\n])"?(\r\n|\r|\n)')
 _LISTED: Final = 5
 
@@ -105,18 +106,22 @@ def read_sheet(
     """Read a table: CSV, TSV or semicolons, Excel (``.xlsx``), JSON lines (``.jsonl``), Parquet.
 
     Args:
-        path: The file. A delimited one is separated by what separates the names in its first line
-            and is in UTF-8, with or without a byte-order mark, or in UTF-16 with one.
+        path: The file; the name of a sheet may follow that of a workbook after a ``#``. A delimited
+            one is separated by what separates the names in its first line and is in UTF-8, with or
+            without a byte-order mark, or in UTF-16 with one.
         key: The configuration key that names it, for messages.
-        sheet: Of a workbook; None: the first.
+        sheet: Of a workbook; None: the one that `path` names, or else the first.
         filled: Columns whose empty cells are told with all faults of a workbook.
 
     Raises:
         InputError: If it cannot be read, holds no rows, or a row has more or fewer cells than there
             are columns; names the line and the cure.
     """
-    path = path.expanduser()
+    path, named = sheet_of_book(path.expanduser())
     where = f"{key}: {path}" if key else str(path)
+    if sheet is not None and named not in (None, sheet):
+        raise InputError(f"{where}: the sheet {named!r} is named, and {sheet!r} by data.sheet")
+    sheet = sheet or named
     ending = path.suffix.lower()
     if ending in _OTHERS:
         raise InputError(f"{where} is a spreadsheet of a kind that is not read. {_SAVE_AS}")
@@ -139,6 +144,17 @@ def read_sheet(
         return _sheet(path, where, read_json_lines(text, where), "line")
     lines, separator = _delimited(text, where)
     return _sheet(path, where, lines, "line", separator)
+
+
+def sheet_of_book(path: Path) -> tuple[Path, str | None]:
+    """A workbook, and the sheet that a path names after a ``#``; None where it names none.
+
+    Example:
+        >>> sheet_of_book(Path("a/clinic.xlsx#Patients"))[1], sheet_of_book(Path("b.csv#x"))[1]
+        ('Patients', None)
+    """
+    found = _OF_BOOK.fullmatch(str(path))
+    return (path, None) if found is None else (Path(found[1]), found[2])
 
 
 def trim(text: str) -> str:

@@ -39,8 +39,13 @@ class Config(ScanConfig):
     path: str | tuple[str, ...] = Field(
         "path",
         description="column with the file, or folder of slices, of each scan; a list of columns: "
-        "several images of each item, such as [t2w, adc]; with `folders`, names of the images that "
-        "files number in nnU-Net's way (case_0000.nii.gz, case_0001.nii.gz)",
+        "several images of each item, such as [t2w, adc]; with `case` or `folders`, names of the "
+        "images that files number in nnU-Net's way (case_0000.nii.gz, case_0001.nii.gz)",
+    )
+    case: str | None = Field(
+        None,
+        description="column with the names of cases, whose files are numbered in nnU-Net's way: "
+        "case_001 for case_001_0000.nii.gz; takes the place of columns with files",
     )
     label: str | tuple[str, ...] = Field(
         "label", description="column of the class; a list of columns: several labels, each 0 or 1"
@@ -85,6 +90,12 @@ class Config(ScanConfig):
         if not value or len(set(value)) < len(value):
             raise ValueError(f"needs one column or several different ones, not {list(value)}")
         return value
+
+    @model_validator(mode="after")
+    def _cases_of_a_table(self) -> Self:
+        if self.case is not None and self.folders:
+            raise ValueError("case names a column of a table; with folders, leave it out")
+        return self
 
     _held_out = field_validator("held_out")(as_domains_are_named)
 

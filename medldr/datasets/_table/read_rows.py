@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from medldr.data.files.scan import Source
-from medldr.data.listing.image_names import rows_of_cases
+from medldr.data.listing.image_names import images_of_cases, rows_of_cases
 from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import ARCHIVE, names_scan
 from medldr.data.listing.names import composed
@@ -88,21 +88,23 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
             **{name: cells("crop", name) for name in config.crop_columns},
         }
     )
-    images = {name: cells("path", name) for name in config.images}
+    where = f"data.file: {sheet.path}"
+    paths = (config.path,) if isinstance(config.path, str) else config.path
+    if config.case is not None:
+        files = images_of_cases(cells("case", config.case), root, paths, where)
+    else:
+        files = {name: cells("path", name) for name in paths}
+    images = files if config.images else {}
+    roles = {key: getattr(config, key) for key in ("domain", "group", "split")}
+    roles["id"] = config.id or config.case
     rows = Rows(
-        where=f"data.file: {sheet.path}",
+        where=where,
         root=root,
-        texts=cells("path", config.path)
-        if isinstance(config.path, str)
-        else [next(filter(None, texts), "") for texts in zip(*images.values(), strict=True)],
+        texts=[next(filter(None, texts), "") for texts in zip(*files.values(), strict=True)],
         places=Places([], [], {}),
         labels={name: cells("label", name) for name in names},
         multi_label=not isinstance(config.label, str),
-        roles={
-            key: cells(key, name)
-            for key in ("domain", "group", "split", "id")
-            if (name := getattr(config, key)) is not None
-        },
+        roles={key: cells(key, name) for key, name in roles.items() if name is not None},
         columns=further,
         select=config.crop_columns,
         images=images,
@@ -132,7 +134,9 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
 def _filled(config: Config) -> dict[str, str]:
     """The columns that need a value in every row, by their keys; of several images any one."""
     path = config.path if isinstance(config.path, str) else " or ".join(config.images)
-    keys = {"path": path, "id": config.id, "domain": config.domain}
+    keys = {"path": path, "case": config.case, "id": config.id, "domain": config.domain}
+    if config.case is not None:
+        del keys["path"]
     return {key: name for key, name in keys.items() if name is not None}
 
 

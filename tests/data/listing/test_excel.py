@@ -58,9 +58,11 @@ def test_the_first_sheet_that_is_shown_or_the_one_that_is_named(tmp_path):
     file = workbook(tmp_path / "t.xlsx", [["hidden"], [1]], more)
     sheet = read_sheet(file)
     assert sheet.names == ("path", "Befunde")
-    assert sheet.notes == ("of 3 sheets of t.xlsx the first is read (data.sheet)",)
-    named = read_sheet(file, sheet="Alt")
-    assert (named.names, named.notes) == (("path", "Alt"), ())
+    assert "of 3 sheets of t.xlsx the first is read" in sheet.notes[0]
+    for named in (read_sheet(file, sheet="Alt"), read_sheet(tmp_path / "t.xlsx#Alt")):
+        assert (named.names, named.notes, named.path) == (("path", "Alt"), (), file)
+    with pytest.raises(InputError, match=r"'Alt' is named, and 'Befunde' by data\.sheet"):
+        read_sheet(tmp_path / "t.xlsx#Alt", sheet="Befunde")
     with pytest.raises(InputError, match=r"no sheet 'Befund'. Did you mean 'Befunde'\?"):
         read_sheet(file, sheet="Befund")
     (tmp_path / "t.csv").write_text("path\na.png\n")
@@ -90,6 +92,19 @@ def test_all_faults_are_in_one_message_of_at_most_eight(tmp_path):
     rows[1:5] = []
     with pytest.raises(InputError, match=r"5 faults: .*B3 is a formula .*A4 is empty"):
         read_sheet(workbook(tmp_path / "t.xlsx", rows, merge), filled=["path"])
+
+
+def test_rows_that_a_filter_hides_are_read_and_counted(tmp_path):
+    def hide(_, sheet):
+        sheet.auto_filter.ref = "A1:B4"
+        for row in (3, 4):
+            sheet.row_dimensions[row].hidden = True
+
+    rows = [["path", "label"], ["a", "x"], ["b", "y"], ["c", "y"]]
+    sheet = read_sheet(workbook(tmp_path / "t.xlsx", rows, hide))
+    assert len(sheet) == 3
+    assert [note.partition(" are hidden")[0] for note in sheet.notes] == ["2 of 3 rows of t.xlsx"]
+    assert read_sheet(workbook(tmp_path / "all.xlsx", rows)).notes == ()
 
 
 def test_formulas_have_the_values_that_excel_saved(tmp_path):
