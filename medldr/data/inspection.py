@@ -18,11 +18,18 @@ from medldr.data.checks.duplicates import divided_twins
 from medldr.data.checks.group_labels import stray_labels
 from medldr.data.checks.near_duplicates import near_pairs
 from medldr.data.checks.table_checks import find_faults
+from medldr.data.counting import some
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.spec import input_pipeline, positive_class_notes
 from medldr.data.splits.make import Splits
 from medldr.data.splits.stratify import class_table
 
+FEW: Final = 30
+"""Images below which a split hardly selects or tests.
+
+With fewer, one image is worth more than 3 percentage points of accuracy, more than most methods
+differ by, so chance selects the weights; and the 95% CI of an accuracy is some 35 points wide.
+"""
 _EXAMPLES: Final = 3
 MOST_COMPARED: Final = 20_000
 """Images up to which every one is compared with every other; beyond, that takes too long."""
@@ -81,7 +88,7 @@ def inspect_table(
         look=(
             *(text for text in findings.notes if text not in how_read),
             *stray_labels(table.labels, table.groups),
-            *_absent_classes(table, rows),
+            *_weak_splits(table, rows),
             *(near if compared else ()),
         ),
         notes=(
@@ -94,10 +101,10 @@ def inspect_table(
     )
 
 
-def _absent_classes(
+def _weak_splits(
     table: ImageTable, plans: Mapping[str, Mapping[str, NDArray[np.int64]]]
 ) -> Iterator[str]:
-    """Classes that a split lacks, whose metrics are undefined there, and splits that are empty."""
+    """Splits that are empty, that lack a class, or are too small to select or test on."""
     for to, rows in plans.items():
         for needed, use in ((("val", "id_val"), "select weights"), (("test",), "test")):
             if not set(needed) & set(rows):
@@ -109,6 +116,17 @@ def _absent_classes(
             absent = [n for n, count in zip(table.class_names, counts, strict=True) if not count]
             if absent:
                 yield f"{table.name}: {split}{to} has no image of {', '.join(absent)}"
+    few = [
+        f"{split}{to} {len(of_split):,}"
+        for to, rows in plans.items()
+        for split, of_split in rows.items()
+        if split != "train" and len(of_split) < FEW
+    ]
+    if few:
+        yield (
+            f"{table.name}: splits of fewer than {FEW} images: {some(few)}. One image is worth "
+            "over 3 percentage points there: chance would select weights, and a test says little"
+        )
 
 
 def near_notes(

@@ -55,7 +55,7 @@ def here(tmp_path_factory):
     here = tmp_path_factory.mktemp("desk")
     for n in range(24):
         of_scanner, of_hospital = f"excel/img/scanner_{n % 2}", f"deep/img/hospital_{n % 4}"
-        for name in ("scans", "many", of_scanner, of_hospital):
+        for name in ("scans", "many", of_scanner, of_hospital, f"centers/c{n % 4}"):
             picture(here / name / f"{n}.png", n)
     table(here / "table.csv", rows())
     table(here / "one_class.csv", rows(diagnosis=lambda n: "rare" if n == 5 else "ab"[n % 2]))
@@ -154,10 +154,13 @@ MISTAKES = [
     ("new deep --out e.yaml", 2, ["4 folders", "classes or hospitals", "--folders label"]),
     ("new series --out e.yaml", 2, ["3 folders that are one DICOM series", "label"]),
     ("new many --out e.yaml --yes", 2, ["Which of 8 tables", "--table NAME", "a.csv"]),
-    ("new one_class.csv --out e.yaml", 0, ["fewer than 10 images: rare (1)", "Join them"]),
+    ("new one_class.csv --out e.yaml", 2, ["no image of rare (1 image)", "Join them"]),
     ("new ages.csv --out e.yaml", 2, ["'diagnosis'", "an id or a measurement", "classes"]),
     ("new nopatient.csv --out e.yaml", 0, ["No patients are named", "data.group"]),
-    ("new nan.csv --out e.yaml", 0, ["like a missing label: NaN", "cells blank"]),
+    ("new nan.csv --out e.yaml", 2, ["like a missing label: NaN", "cells blank"]),
+    ("new table.csv --group hospital --out e.yaml", 2, ["no image is left to test", "--group"]),
+    ("new table.csv --split hospital --out e.yaml", 2, ["data.split", "'hospital_a' is no split"]),
+    ("new centers --out e.yaml", 2, ["4 folders", "classes or hospitals", "--folders label"]),
     ("new spelled.csv --out e.yaml", 2, ["'Sick' in line 2", "'sick' in line 3", "alike"]),
     ("new german.csv --out e.yaml", 2, ["24 different values", "0,5", "a measurement"]),
     ("new semicolons.csv --out e.yaml", 0, ["24 pictures, 2 classes, 2 domains"]),

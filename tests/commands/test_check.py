@@ -26,19 +26,20 @@ seeds: [0, 1]
 
 
 @pytest.fixture
-def cells(tmp_path, monkeypatch):
-    """Rows of 48 pictures of 24 patients in two laboratories, and a way to write them."""
+def cells(tmp_path, monkeypatch, request):
+    """Rows of 48 pictures, two of each patient, in two laboratories, and a way to write them."""
     monkeypatch.chdir(tmp_path)
+    count = getattr(request, "param", 48)
     random = np.random.default_rng(0)
     rows = []
-    for number in range(48):
+    for number in range(count):
         pixels = random.integers(0, 256, (32, 32, 3), dtype=np.uint8)
         Image.fromarray(pixels).save(tmp_path / f"anna_{number:02}.png")
         rows.append(
             {
                 "path": f"anna_{number:02}.png",
                 "label": "ab"[number % 2],
-                "lab": ("east", "west")[number // 24],
+                "lab": ("east", "west")[2 * number // count],
                 "patient": f"MRN{number // 2:05}",
             }
         )
@@ -54,15 +55,16 @@ def cells(tmp_path, monkeypatch):
     return rows, write
 
 
+@pytest.mark.parametrize("cells", [240], indirect=True)
 def test_a_sound_set_has_a_page_without_names_and_exit_code_0(cells, medldr, tmp_path):
     ended = medldr("data", "check", "study.yaml")
     assert ended.code == 0, ended.err
-    assert "Fit to train. 48 images were read; nothing is wrong" in ended.out
+    assert "Fit to train. 240 images were read; nothing is wrong" in ended.out
     page = (tmp_path / "study_check.html").read_text("utf-8")
     for word in (
         "Fit to train.",
         "Images of each split",
-        "RGB (picture) 24",
+        "RGB (picture) 120",
         "32 x 32",
         "east",
         "west",
@@ -71,6 +73,13 @@ def test_a_sound_set_has_a_page_without_names_and_exit_code_0(cells, medldr, tmp
     assert page.count("data:image/png") == 16
     assert "anna_" not in page
     assert "MRN" not in page
+
+
+def test_a_split_too_small_to_select_or_test_on_is_looked_at_first(cells, medldr):
+    ended = medldr("data", "check", "study.yaml", "--no-page")
+    assert ended.code == 0, ended.err
+    said = " ".join(ended.out.split())
+    assert "Look first. cells: splits of fewer than 30 images: val 8, test 8." in said
 
 
 def test_names_are_shown_if_asked(cells, medldr, tmp_path):
@@ -121,10 +130,7 @@ def test_a_nearly_equal_picture_is_a_note_with_its_place(cells, medldr, tmp_path
     ended = medldr("data", "check", "study.yaml", "--no-page")
     assert ended.code == 0, ended.out
     said = " ".join(ended.out.split())
-    assert (
-        "Look first. cells: 1 pair of images in different splits or domains is nearly the same"
-        in said
-    )
+    assert "cells: 1 pair of images in different splits or domains is nearly the same" in said
     assert "anna_00.png ~ anna_40.png" in said
 
 

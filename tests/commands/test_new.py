@@ -10,9 +10,12 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from medldr.commands.new_study.asking import Asker, settings
+from medldr.commands.new_study.folder_levels import guess_tree
 from medldr.commands.new_study.image_keys import image_keys
 from medldr.config.yaml import plain, read_yaml
 from medldr.data.files.facts import Facts
+from medldr.errors import InputError
 from medldr.sweeps.plan.expand import expand
 from medldr.sweeps.plan.file import load_sweep
 
@@ -227,15 +230,59 @@ def test_a_table_beside_the_folder_is_found(new, tmp_path):
     assert "--folders" in ended.err
 
 
-@pytest.mark.parametrize("names", [("siemens", "philips"), ("hospital 1", "hospital 2")])
-def test_hospitals_are_not_taken_for_classes(new, tmp_path, names):
-    for place, name in enumerate(names):
-        for number in range(12):
-            _picture(tmp_path / "scans" / name / f"{number}.png", 100 * place + number)
-    ended = new(tmp_path / "scans", "--yes", code=2)
-    assert "classes or hospitals" in ended.err
-    assert "--folders label" in ended.err
-    assert new(tmp_path / "scans", "--folders", "label")
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [
+        (("siemens", "philips"), True),
+        (("site0", "site1"), True),
+        (("scannerA", "scannerB"), True),
+        (("hospital_3", "hospital_7"), True),
+        (("center2", "center3"), True),
+        (("h1", "h2"), True),
+        (("folder 1", "folder 2", "other"), True),
+        (("benign", "malignant"), False),
+        (("NORMAL", "PNEUMONIA"), False),
+        (("0", "1"), False),
+        (("grade_1", "grade_2", "grade_3", "grade_4"), False),
+        (("MSI", "MSS"), False),
+        (("CIN1", "CIN2"), False),
+    ],
+)
+def test_folders_called_like_places_or_numbered_are_not_taken_for_classes(tmp_path, names, asked):
+    for name in names:
+        _picture(tmp_path / name / "a.png", 1)
+        _picture(tmp_path / name / "b.png", 2)
+    if asked:
+        with pytest.raises(InputError, match=r"classes or hospitals.*--folders label"):
+            guess_tree(tmp_path, Asker(interactive=False))
+    else:
+        found = settings(guess_tree(tmp_path, Asker(interactive=False)))
+        assert found["folders"] == ["label"]
+
+
+def test_hospitals_with_a_folder_for_each_patient_are_not_taken_for_classes(tmp_path):
+    for number in range(8):
+        _picture(tmp_path / f"site{number % 2}" / f"p{number}" / "a.png", number)
+    with pytest.raises(InputError, match="--folders label,group"):
+        guess_tree(tmp_path, Asker(interactive=False))
+
+
+def test_splits_that_cannot_select_or_test_make_no_study(new, tmp_path):
+    header = ["path", "label", "ward", "split"]
+    parts = {0: "train", 1: "val", 2: "test"}
+    lines = [[f"{n}.png", "ab"[n % 2], f"w{n // 2 % 2}", parts.get(n // 8)] for n in range(24)]
+    for row in lines:
+        _picture(tmp_path / "scans" / row[0], 1)
+    _table(tmp_path / "scans", header[:3], [row[:3] for row in lines])
+    said = new(tmp_path / "scans", "--group", "ward", code=2).err
+    assert "no image is left to test on (train 12, val 12)" in said
+    assert "there are 2: --group names their column" in said
+    lines = [[*row[:1], "a" if row[3] == "val" else row[1], *row[2:]] for row in lines]
+    _table(tmp_path / "scans", header, lines)
+    said = new(tmp_path / "scans", code=2).err
+    assert "validation has no image of b (8 images)" in said
+    assert "--split" in said
+    assert not (tmp_path / "study.yaml").exists()
 
 
 def test_folders_that_are_a_series_each_are_no_classes(new, tmp_path):

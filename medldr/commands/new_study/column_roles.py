@@ -49,7 +49,13 @@ _VENDORS: Final = frozenset({
 _CLASSES: Final = frozenset({
     "normal", "abnormal", "benign", "malignant", "healthy", "control", "negative", "positive",
     "tumor", "tumour", "cancer", "disease", "lesion", "fracture", "pneumonia", "atypical",
-    "carcinoma", "melanoma", "nevus", "adenoma", "nodule", "grade", "class",
+    "carcinoma", "melanoma", "nevus", "adenoma", "nodule", "grade", "class", "type", "stage",
+    "level", "score", "category", "degree", "label", "gleason", "isup", "cin", "kl", "birads",
+    "pirads", "rads",
+})
+_PLACES: Final = ROLES["domain"] | _VENDORS | frozenset({
+    "cohort", "batch", "dataset", "study", "trial", "city", "country", "region", "university",
+    "department", "ward", "machine", "camera", "microscope", "krankenhaus", "zentrum", "hopital",
 })
 # fmt: on
 
@@ -250,24 +256,41 @@ def rank(name: str, role: Role) -> int | None:
 
 
 def like_classes(names: Sequence[str]) -> int:
-    """How many names read like those of classes.
+    """How many names read like those of classes: they hold a word for a finding or a grade.
 
     Example:
-        >>> like_classes(["benign", "malignant_tumour", "site_a"])
-        2
+        >>> like_classes(["benign", "malignant_tumour", "grade2", "site_a"])
+        3
     """
-    return sum(not _CLASSES.isdisjoint(words(name)) for name in names)
+    return sum(not _CLASSES.isdisjoint(_parted(name)) for name in names)
 
 
 def like_domains(names: Sequence[str]) -> int:
     """How many names read like those of hospitals or scanners.
 
     Example:
-        >>> like_domains(["site_a", "Hospital 2", "Siemens Skyra", "benign"])
+        >>> like_domains(["site0", "Hospital 2", "Siemens Skyra", "benign"])
         3
     """
-    known = ROLES["domain"] | _VENDORS
-    return sum(not known.isdisjoint(words(name)) for name in names)
+    return sum(not _PLACES.isdisjoint(_parted(name)) for name in names)
+
+
+def numbered(names: Sequence[str]) -> bool:
+    """Whether most names are one and the same word, which is no finding, with a number or a letter.
+
+    Example:
+        >>> numbered(["h1", "h2"]), numbered(["grade_1", "grade_2"]), numbered(["0", "1"])
+        (True, False, False)
+    """
+    parts = [_parted(name) for name in names]
+    ends = [p for p in parts if len(p) > 1 and (p[-1].isdigit() or len(p[-1]) == 1)]
+    stems = Counter(" ".join(p[:-1]) for p in ends if _CLASSES.isdisjoint(p))
+    return 2 * max(stems.values(), default=0) > len(names)
+
+
+def _parted(name: str) -> list[str]:
+    """The words of a name, and its numbers, such as site and 0 of ``site0``."""
+    return words(re.sub(r"(?<=[^\W\d_])(?=\d)", " ", name))
 
 
 def are_splits(names: Sequence[str]) -> bool:

@@ -4,6 +4,11 @@ Source:
     Our choice. Folders called train and test are splits. Names that recur in most of the folders
     above them are classes below domains (or the reverse, where the words say so); names that do
     not are patients below classes.
+
+    Where no level is taken for domains, classes and hospitals would look alike. Names that hold a
+    word for a finding or a grade, and plain numbers, are classes. Names that hold a word for a
+    place or a scanner (``hospital_3``), or are one word with numbers (``h1``, ``h2``), are asked
+    about, and never guessed; any others are asked about on a terminal, and else taken for classes.
 """
 
 from __future__ import annotations
@@ -14,7 +19,12 @@ from pathlib import Path
 from typing import Final
 
 from medldr.commands.new_study.asking import LISTED, Asker, Finding
-from medldr.commands.new_study.column_roles import are_splits, like_classes, like_domains
+from medldr.commands.new_study.column_roles import (
+    are_splits,
+    like_classes,
+    like_domains,
+    numbered,
+)
 from medldr.data.counting import some
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
@@ -22,6 +32,7 @@ from medldr.data.listing.folders import Folder, describe_folder, read_folder, wa
 from medldr.data.listing.image_names import cases_of, names_of_images
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.trees import layout
+from medldr.data.metadata_columns import is_number
 from medldr.errors import InputError
 
 _RECUR: Final = 0.5
@@ -75,9 +86,7 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
         why += f" {answer.why}"
     elif "domain" not in levels:
         why += " No level is taken for hospitals or scanners."
-        names = sorted({item[levels.index("label")] for item in items})
-        if len(levels) == 1 and (like_domains(names) or not like_classes(names)):
-            why += f" {_require_classes(names, asker)}"
+        why = f"{why} {_classes(items, levels, asker)}".rstrip()
     folders = [Finding("root", root, ""), Finding("folders", list(levels), why)]
     return [*folders, *numbered_images(root)]
 
@@ -107,14 +116,20 @@ def top_of_tree(root: Path) -> Path:
     return top.path
 
 
-def _require_classes(names: Sequence[str], asker: Asker) -> str:
-    """Who says that the only level of folders is that of classes, as a sentence.
+def _classes(items: Sequence[Names], levels: Names, asker: Asker) -> str:
+    """Who says that the folders are those of classes, as a sentence; empty where their names do.
 
     Raises:
-        InputError: If they are hospitals or scanners, for then nothing says what the scans are.
+        InputError: If they are hospitals or scanners, for then nothing says what the scans are; or
+            if they may be, and nobody is there to ask.
     """
+    names = sorted({item[levels.index("label")] for item in items})
+    known = like_classes(names)
+    unclear = numbered(names) or like_domains(names) > known
+    if not unclear and (known or all(map(is_number, names))):
+        return ""
     question = f"{len(names):,} folders ({some(names, LISTED)}): are these classes or hospitals"
-    flag = "--folders label, if they are classes" if like_domains(names) else ""
+    flag = f"--folders {','.join(levels)}, if they are classes" if unclear else ""
     answer = asker.choose(question, ["classes", "hospitals"], "classes", flag=flag)
     if answer.value == "classes":
         return answer.why

@@ -2,15 +2,16 @@
 
 Source:
     Our choice: every domain is held out, the largest eight of many, for each costs as much as the
-    others. A domain is not, where nothing could be learnt without it (it alone has a class) or
-    tested on it.
+    others. A domain is not, where nothing could be learnt without it (it alone has a class), tested
+    on it, or where the validation split that is left has no image of a class. Where the data cannot
+    be divided so that all classes are validated and something is tested, no study is written.
 
     Nothing in a table can tell whether patients whose names occur in several domains are the same
     people or a numbering of each hospital, so it is asked. Unasked, they are the same people, for
     that can only cost images, and never lets a patient train and test.
 
     Of 10 images (below which subgroups are not scored, either) and of 30 for a domain or a test
-    split, where the 95% CI of an accuracy is still some 35 percentage points wide, a caution tells.
+    split (`medldr.data.inspection.FEW`), a caution tells.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ from numpy.typing import NDArray
 
 from medldr.commands.new_study.asking import Asker, Finding
 from medldr.data.config import DatasetConfig
-from medldr.data.counting import some
+from medldr.data.counting import counted, some
 from medldr.data.image_table import ImageTable
+from medldr.data.inspection import FEW
 from medldr.data.metadata_columns import FEWEST
 from medldr.data.splits.make import make_splits
 from medldr.data.splits.stratify import class_table
@@ -35,7 +37,6 @@ from medldr.errors import InputError
 from medldr.sweeps.plan.table import ALLOWED
 
 MOST: Final = 8
-SMALL: Final = 30
 _LISTED: Final = 6
 _SAME: Final = "same"
 _MISSING: Final = ("nan", "na", "n/a", "#n/a", "null")
@@ -83,7 +84,8 @@ def choose_held_out(table: ImageTable, config: DatasetConfig) -> HeldOut:
         config: The section `data`, without held-out domains.
 
     Raises:
-        InputError: If no domain can be held out and the data cannot be divided, either.
+        InputError: If no domain can be held out and the data cannot be divided, either, or not so
+            that every class is validated and something is tested.
     """
     config = config.with_seed(0)
     sizes = Counter(table.domains[table.domains != ""].tolist())
@@ -98,9 +100,12 @@ def choose_held_out(table: ImageTable, config: DatasetConfig) -> HeldOut:
                 break
             try:
                 rows = make_splits(table, config.model_copy(update={"held_out": (domain,)})).rows
+                fault = fault_of_splits(table, rows)
             except InputError as error:
-                cautions.append(f"{domain!r} is not held out: {_reason(table, domain)}.")
+                fault = _reason(table, domain)
                 private.append(f"{domain!r} cannot be held out: {error}")
+            if fault:
+                cautions.append(f"{domain!r} is not held out: {fault}.")
                 continue
             train = train or len(rows["train"])
             tested[domain] = len(rows["test"])
@@ -111,11 +116,51 @@ def choose_held_out(table: ImageTable, config: DatasetConfig) -> HeldOut:
             why += f" The {MOST} with the most images are; add others as you like."
     else:
         rows = make_splits(table, config).rows
-        train, tested = len(rows["train"]), {"": len(rows.get("test", ()))}
+        fault = fault_of_splits(table, rows)
+        if fault:
+            raise InputError(f"no study can be made of {table.name}: {fault}. {_cure(table)}")
+        train, tested = len(rows["train"]), {"": len(rows["test"])}
         none = {0: "none are named. Results say nothing about other hospitals.",
                 1: f"all scans are of {next(iter(sizes), '')!r}."}  # fmt: skip
         why = f"No domain is held out: {none.get(len(sizes), 'none can be.')}"
     return HeldOut(labels(sorted(chosen)), train, tested, why, tuple(cautions), tuple(private))
+
+
+def fault_of_splits(table: ImageTable, rows: Mapping[str, NDArray[np.int64]]) -> str:
+    """What cannot be done with the splits of a run, without ids; empty where there is nothing.
+
+    Weights are selected by images of every class, or the selection would not see one of them.
+
+    Args:
+        table: All images.
+        rows: Row numbers of each split.
+    """
+    selecting = rows.get("val", rows.get("id_val"))
+    if selecting is None or "test" not in rows:
+        sizes = ", ".join(f"{split} {len(of):,}" for split, of in rows.items())
+        what = "test on" if selecting is not None else "select weights on"
+        return f"no image is left to {what} ({sizes})"
+    trained, chosen = (_per_class(table, of) for of in (rows["train"], selecting))
+    counts = _per_class(table, np.concatenate(list(rows.values())))
+    lacking = [
+        f"{name} ({counted(counts[name], 'image', 'images')})"
+        for name in trained
+        if trained[name] and not chosen[name]
+    ]
+    return f"validation has no image of {some(lacking, _LISTED)}" if lacking else ""
+
+
+def _cure(table: ImageTable) -> str:
+    """What to change where splits cannot be used, with the options that say it."""
+    if (table.splits != "").any():
+        return "Its splits are its own: correct them, or name another column with --split"
+    groups = len(set(table.groups.tolist()) - {""})
+    divided = (
+        f"No split divides a patient, and there are {groups:,}: --group names their column, "
+        "--domain that of hospitals, --split that of splits of your own."
+    )
+    rare = _odd_classes(table) or ["Join a rare class with another, or leave its rows out."]
+    return " ".join([divided] * (groups > 0) + rare).removesuffix(".")
 
 
 def _reason(table: ImageTable, domain: str) -> str:
@@ -243,6 +288,32 @@ def cautions(table: ImageTable, tested: Mapping[str, int]) -> list[str]:
             "as independent. Name them in a column (data.group), a level of folders, or by "
             "data.group_pattern."
         )
+    sentences += _odd_classes(table)
+    absent = [
+        f"{name} in {domain}"
+        for domain in filter(None, tested)
+        for name, count in _per_class(table, table.domains == domain).items()
+        if not count
+    ]
+    if absent:
+        sentences.append(
+            f"Classes that a domain lacks: {some(absent, _LISTED)}. Scores of these domains are "
+            "not comparable with those of others."
+        )
+    small = [f"{domain} ({size})" for domain, size in sorted(tested.items()) if size < FEW]
+    if small and "" in tested:
+        sentences.append(f"The test split has only {tested['']:,} of {len(table):,} images.")
+    elif small:
+        sentences.append(
+            f"Domains that are tested on fewer than {FEW} images: {some(small, _LISTED)}. A test "
+            "on so few is hardly one."
+        )
+    return sentences
+
+
+def _odd_classes(table: ImageTable) -> list[str]:
+    """Classes that are rare, or are called like a missing label, a sentence each."""
+    sentences = []
     counts = _per_class(table, np.ones(len(table), dtype=bool))
     rare = [f"{name} ({count})" for name, count in counts.items() if count < FEWEST]
     if rare:
@@ -256,29 +327,12 @@ def cautions(table: ImageTable, tested: Mapping[str, int]) -> list[str]:
             f"Classes that are called like a missing label: {some(missing, _LISTED)}. Leave these "
             "cells blank, and the rows are not taken for a class."
         )
-    absent = [
-        f"{name} in {domain}"
-        for domain in filter(None, tested)
-        for name, count in _per_class(table, table.domains == domain).items()
-        if not count
-    ]
-    if absent:
-        sentences.append(
-            f"Classes that a domain lacks: {some(absent, _LISTED)}. Scores of these domains are "
-            "not comparable with those of others."
-        )
-    small = [f"{domain} ({size})" for domain, size in sorted(tested.items()) if size < SMALL]
-    if small and "" in tested:
-        sentences.append(f"The test split has only {tested['']:,} of {len(table):,} images.")
-    elif small:
-        sentences.append(
-            f"Domains that are tested on fewer than {SMALL} images: {some(small, _LISTED)}. A test "
-            "on so few is hardly one."
-        )
     return sentences
 
 
-def _per_class(table: ImageTable, rows: NDArray[np.bool_]) -> dict[str, int]:
+def _per_class(
+    table: ImageTable, rows: NDArray[np.bool_] | NDArray[np.int64]
+) -> dict[str, int]:
     """Images of each class, or with each label, among some rows."""
     numbers = class_table(table.labels, len(table.class_names))[rows].sum(axis=0).tolist()
     return dict(zip(table.class_names, map(int, numbers), strict=True))
