@@ -330,9 +330,7 @@ def _odd_classes(table: ImageTable) -> list[str]:
     return sentences
 
 
-def _per_class(
-    table: ImageTable, rows: NDArray[np.bool_] | NDArray[np.int64]
-) -> dict[str, int]:
+def _per_class(table: ImageTable, rows: NDArray[np.bool_] | NDArray[np.int64]) -> dict[str, int]:
     """Images of each class, or with each label, among some rows."""
     numbers = class_table(table.labels, len(table.class_names))[rows].sum(axis=0).tolist()
     return dict(zip(table.class_names, map(int, numbers), strict=True))
