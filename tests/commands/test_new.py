@@ -210,7 +210,7 @@ def test_a_table_that_cannot_be_used_beside_folders_is_not_passed_over(new, tmp_
     if inside:  # of another program
         (folder / "clinic.ods").write_bytes(b"PK")
     else:  # files that it names are elsewhere
-        _table(folder, ["path", "label"], [[f"{n}.png", n % 2] for n in range(6)], "clinic.csv")
+        _table(folder, ["path", "label"], [[f"x{n}.png", n % 2] for n in range(6)], "clinic.csv")
     ended = new(folder, "--yes", code=2)
     assert "clinic." in ended.err
     assert "--folders" in ended.err
@@ -364,6 +364,47 @@ def test_which_columns_of_files_belong_to_an_item_is_not_guessed(new, tmp_path):
     assert "--path" in ended.err
     data, _ = _data(new(tmp_path / "scans", "--path", "t2w,adc")[0])
     assert data[0].path == ("t2w", "adc")
+
+
+@pytest.mark.parametrize("named", ["file", "path"])
+def test_names_without_their_folder_are_found_in_that_of_another_column(new, tmp_path, named):
+    # Each hospital numbers its files anew; patients, the first of whom are of one hospital.
+    rows = []
+    for number in range(36):
+        site, name = "abc"[number // 12], f"{number % 12}.png"
+        _picture(tmp_path / "scans" / "img" / site / name, number)
+        rows.append([name, f"p{number}", site, "xy"[number % 2]])
+    _table(tmp_path / "scans", [named, "patient", "hospital", "label"], rows)
+    out, _ = new(tmp_path / "scans", "--yes")
+    assert _data(out)[0][0].path == f"img/{{hospital}}/{{{named}}}"
+    for row in rows:  # names differ, as folders of patients do
+        place = tmp_path / "scans" / "img" / row[2]
+        (place / row[0]).rename(place / f"{row[1]}.png")
+        row[0] = f"{row[1]}.png"
+    _table(tmp_path / "scans", [named, "patient", "hospital", "label"], rows)
+    data, _ = _data(new(tmp_path / "scans", "--yes", "--force")[0])
+    assert (data[0].path, data[0].on_bad_file) == (f"img/{{hospital}}/{{{named}}}", "error")
+
+
+def test_no_hospital_is_a_caution_and_a_question_on_a_terminal(new, tmp_path):
+    from medldr.commands.new_study.asking import Answer, Asker
+    from medldr.commands.new_study.column_roles import guess_columns
+    from medldr.data.listing.tables import read_sheet
+
+    header = ["path", "label", "ward", "sex"]
+    folder = _scans(tmp_path / "scans", header=[*header[:2], "ward", "patient"])
+    _, ended = new(folder, "--yes")
+    assert "--domain" in " ".join(ended.out.split())
+
+    class Answers(Asker):
+        def choose(self, question, options, best, **_):
+            assert options == ["ward", "none"]
+            return Answer("ward", "As you said.")
+
+    _table(tmp_path, header, [[str(n), "xy"[n % 2], "ab"[n // 4], "fm"[n % 2]] for n in range(8)])
+    sheet = read_sheet(tmp_path / "scans.csv")
+    keys = guess_columns(sheet, ["path"], {}, Answers(interactive=True))
+    assert [one.value for one in keys if one.key == "domain"] == ["ward"]
 
 
 def test_masks_are_no_second_image(new, tmp_path):

@@ -117,14 +117,16 @@ class Asker:
         Raises:
             InputError: If nobody is there to answer what must not be guessed.
         """
+        commas = any("," in option for option in options)
+        shown = list(map(repr, options)) if commas else options
         if not self.interactive:
             if flag:
-                said = f"Say it with {flag}. Possible: {some(options, LISTED)}"
+                said = f"Say it with {flag}. Possible: {some(shown, LISTED)}"
                 raise InputError(f"{question}? {said}")
             return Answer(best, GUESS)
         while True:
-            text = f"{question} ({', '.join(options)})"
-            given = str(typer.prompt(text, default=best, err=True)).strip()
+            text = f"{question} ({', '.join(shown)})"
+            given = str(typer.prompt(text, default=best, err=True)).strip().replace(", ", ",")
             if given in options:
                 return Answer(given, TOLD)
             typer.echo(f"{given!r} is none of them.{did_you_mean(given, options)}", err=True)

@@ -33,7 +33,8 @@ ROLES: Final[dict[Role, frozenset[str]]] = {
     }),
     "domain": frozenset({
         "site", "hospital", "centre", "center", "scanner", "lab", "laboratory", "institution",
-        "institute", "vendor", "manufacturer", "domain", "clinic", "klinik", "source",
+        "institute", "vendor", "manufacturer", "domain", "clinic", "klinik", "source", "camera",
+        "machine", "microscope", "cohort", "standort",
     }),
     "group": frozenset({"patient", "subject", "case", "slide", "pid", "participant", "person"}),
     "split": frozenset({"split", "set", "subset", "partition", "fold", "phase"}),
@@ -54,14 +55,15 @@ _CLASSES: Final = frozenset({
     "pirads", "rads",
 })
 _PLACES: Final = ROLES["domain"] | _VENDORS | frozenset({
-    "cohort", "batch", "dataset", "study", "trial", "city", "country", "region", "university",
-    "department", "ward", "machine", "camera", "microscope", "krankenhaus", "zentrum", "hopital",
+    "batch", "dataset", "study", "trial", "city", "country", "region", "university", "department",
+    "ward", "krankenhaus", "zentrum", "hopital",
 })
 # fmt: on
 
 _MOST_CLASSES: Final = 20
 """Values of a column that is taken for the label although its name doesn't say so."""
 _OPTIONAL: Final[tuple[Role, ...]] = ("split", "group", "domain")
+_NONE: Final = "none"
 _ASKED: Final[Mapping[Role, str]] = {
     "label": "Which column is the class of each scan",
     "split": "Which column is the split",
@@ -116,13 +118,7 @@ def _label(sheet: Sheet, used: set[str], given: Mapping[Role, str], asker: Asker
     suited = _suited(sheet, "label", used)
     if suited:
         return _chosen(sheet, "label", suited, asker)
-    few = [
-        name
-        for name in sheet.names
-        if name not in used
-        and 2 <= len(_different(sheet, name)) <= _MOST_CLASSES
-        and not any(rank(name, role) is not None for role in _OPTIONAL)
-    ]
+    few = _few_values(sheet, used)
     if few and asker.interactive:
         answer = asker.choose(_ASKED["label"], few, few[0])
         return Finding("label", answer.value, answer.why)
@@ -131,6 +127,17 @@ def _label(sheet: Sheet, used: set[str], given: Mapping[Role, str], asker: Asker
         f"{sheet.path}: no column is called label, class, diagnosis or the like, so say which one "
         f"holds the class, with --label COLUMN.{candidates} Columns: {', '.join(sheet.names)}"
     )
+
+
+def _few_values(sheet: Sheet, used: set[str]) -> list[str]:
+    """Columns that may be that of classes or of hospitals, though their names say nothing."""
+    return [
+        name
+        for name in sheet.names
+        if name not in used
+        and 2 <= len(_different(sheet, name)) <= _MOST_CLASSES
+        and not any(rank(name, role) is not None for role in _OPTIONAL)
+    ]
 
 
 def _optional(
@@ -145,7 +152,13 @@ def _optional(
         for name, why in wrong.items()
         if why
     ]
-    return [_chosen(sheet, role, suited, asker), *remarks] if suited else remarks
+    if suited:
+        return [_chosen(sheet, role, suited, asker), *remarks]
+    others = [n for n in _few_values(sheet, used) if SUBGROUPS.isdisjoint(words(n))]
+    if role == "domain" and others and asker.interactive:
+        answer = asker.choose(_ASKED[role], [*others, _NONE], _NONE)
+        remarks += [Finding(role, answer.value, answer.why)] * (answer.value != _NONE)
+    return remarks
 
 
 def _suited(sheet: Sheet, role: Role, used: set[str]) -> list[str]:

@@ -177,7 +177,9 @@ def _paths(table: FoundTable, options: Options, asker: Asker) -> list[Finding]:
         given = options.columns["path"].split(",")
         return [Finding("path", given if len(given) > 1 else given[0], TOLD)]
     if len(images) == 1:
-        return [Finding("path", table.path, "The column whose cells exist as files."), *remarks]
+        whole = table.path in table.sheet.names
+        why = "The column whose cells exist" if whole else "The columns whose cells, joined, exist"
+        return [Finding("path", table.path, f"{why} as files."), *remarks]
     question = f"The columns {some(images, LISTED)} name files: which are the images of one item"
     every = ",".join(images)
     answer = asker.choose(question, [every, *images], every, flag="--path COLUMN or --path A,B")
@@ -266,7 +268,8 @@ def _tables(folder: Path, options: Options) -> tuple[dict[str, list[FoundTable]]
         except InputError as error:
             # Text of another kind, or an archive that is a scan itself.
             workbook = lower.endswith(EXCEL)  # with merged cells, for example
-            others[name] = str(error) if workbook else "no column holds files that exist"
+            fault = str(error).removeprefix(str(folder / name)).lstrip(":, ")
+            others[name] = fault if workbook else "no column holds files that exist"
     return candidates, others
 
 
@@ -328,15 +331,33 @@ def _files(sheet: Sheet, root: Path, names: Sequence[str]) -> tuple[list[str], P
     seen = {name: cells for name in ordered if (cells := _examples(sheet.column(name)))}
     places = (root, *(near_root(root, cells[0]) for cells in seen.values()))
     for place in dict.fromkeys(filter(None, places)):
-        # At least half have to exist; the others are absent, which is said later.
-        columns = [
-            name
-            for name, cells in seen.items()
-            if 2 * len(find_places(cells, place).absent) <= len(cells)
-        ]
+        # At least half have to exist, and nearly all in another folder, for that may be of one
+        # hospital alone; the others are absent, which is said later.
+        most = 0.5 if place == root else 0.1
+        columns = [name for name, cells in seen.items() if _absent(cells, place) <= most]
         if columns:
             return columns, place
-    return [], root
+    return _joined(sheet, root, list(seen)), root
+
+
+def _joined(sheet: Sheet, root: Path, names: Sequence[str]) -> list[str]:
+    """The columns of names without a folder and of their folder, as one path; none without."""
+    for front in ("", *(f"{name}/" for name in read_folder(root).folders)):
+        inside = set(read_folder(root / front).folders)
+        folders = [name for name in sheet.names if set(sheet.column(name)) <= inside]
+        for joined in (f"{front}{{{of}}}/{{{name}}}" for name in names for of in folders):
+            if _absent(_spread(sheet.column(joined)), root) <= 0.1:
+                return [joined]
+    return []
+
+
+def _absent(cells: Sequence[str], root: Path) -> float:
+    return len(find_places(cells, root).absent) / len(cells)
+
+
+def _spread(cells: Sequence[str]) -> list[str]:
+    """Some cells of the whole table, for its first rows are often of one hospital."""
+    return list(cells[:: -(-len(cells) // _LOOKED_AT)])
 
 
 def _examples(cells: Sequence[str]) -> list[str]:
@@ -345,8 +366,8 @@ def _examples(cells: Sequence[str]) -> list[str]:
     Names of domains may be those of folders, too; the folders of series differ row by row.
     """
     different = list(dict.fromkeys(cell for cell in cells if cell))
-    if all(map(names_scan, different)) or 10 * len(different) >= 9 * len(cells):
-        return different[:_LOOKED_AT]
+    if different and (all(map(names_scan, different)) or 10 * len(different) >= 9 * len(cells)):
+        return _spread(different)
     return []
 
 

@@ -288,6 +288,11 @@ def cautions(table: ImageTable, tested: Mapping[str, int]) -> list[str]:
             "as independent. Name them in a column (data.group), a level of folders, or by "
             "data.group_pattern."
         )
+    if not (table.domains != "").any():
+        sentences.append(
+            "No hospitals or scanners are named, so nothing is held out, and results say nothing "
+            "about other hospitals. Name their column (--domain) or a level of folders."
+        )
     sentences += _odd_classes(table)
     absent = [
         f"{name} in {domain}"

@@ -47,6 +47,7 @@ _BINARY: Final = {
 }
 _SEPARATORS: Final = {"\t": "tab", ";": "semicolon", ",": "comma"}
 _OF_BOOK: Final = re.compile(rf"(.+?(?:{'|'.join(map(re.escape, EXCEL))}))#(.+)", re.IGNORECASE)
+_JOINED: Final = re.compile(r"\{([^{}]+)\}")
 _NOTED_SEPARATOR: Final = re.compile(r'"?sep=([^"\r\n])"?(\r\n|\r|\n)')
 _LISTED: Final = 5
 
@@ -75,9 +76,25 @@ class Sheet:
         return len(self.rows)
 
     def column(self, name: str) -> list[str]:
-        """The cells of a column, one for each row."""
-        place = self.names.index(name)
-        return [row[place] for row in self.rows]
+        """The cells of a column, one for each row.
+
+        Args:
+            name: The column's; or several in braces, whose cells are joined, such as
+                ``img/{hospital}/{file}``. Where one of them is empty, so is the whole.
+        """
+        if name in self.names or not _JOINED.search(name):
+            place = self.names.index(name)
+            return [row[place] for row in self.rows]
+        between = _JOINED.split(name)[::2]
+        parts = zip(*map(self.column, self.joined(name)), strict=True)
+        return [
+            "".join(map("".join, zip(between, (*cells, ""), strict=True))) if all(cells) else ""
+            for cells in parts
+        ]
+
+    def joined(self, name: str) -> list[str]:
+        """The columns that a name stands for: itself, unless it has several in braces."""
+        return [name] if name in self.names else _JOINED.findall(name) or [name]
 
     def require(self, name: str, key: str) -> None:
         """Check that there is a column.
@@ -89,11 +106,12 @@ class Sheet:
         Raises:
             InputError: If there is none; names the nearest one.
         """
-        if name not in self.names:
-            raise InputError(
-                f"{key}: {self.path} has no column {name!r}.{did_you_mean(name, self.names)} "
-                f"Columns: {some(self.names)}"
-            )
+        for part in self.joined(name):
+            if part not in self.names:
+                raise InputError(
+                    f"{key}: {self.path} has no column {part!r}.{did_you_mean(part, self.names)} "
+                    f"Columns: {some(self.names)}"
+                )
 
     def at(self, row: int) -> str:
         """Where a row is in the file, for messages."""

@@ -38,9 +38,10 @@ class Config(ScanConfig):
     )
     path: str | tuple[str, ...] = Field(
         "path",
-        description="column with the file, or folder of slices, of each scan; a list of columns: "
-        "several images of each item, such as [t2w, adc]; with `case` or `folders`, names of the "
-        "images that files number in nnU-Net's way (case_0000.nii.gz, case_0001.nii.gz)",
+        description="column with the file, or folder of slices, of each scan, or columns in braces "
+        "that make up its path, such as img/{hospital}/{file}; a list of columns: several images "
+        "of each item, such as [t2w, adc]; with `case` or `folders`, names of the images that "
+        "files number in nnU-Net's way (case_0000.nii.gz, case_0001.nii.gz)",
     )
     case: str | None = Field(
         None,

@@ -73,9 +73,12 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
     columns = {composed(name): name for name in sheet.names}
 
     def cells(key: str, name: str) -> list[str]:
-        if composed(name) not in columns:
-            raise _absent(sheet, key, name)
-        return sheet.column(columns[composed(name)])
+        if composed(name) in columns:
+            return sheet.column(columns[composed(name)])
+        for part in sheet.joined(name):
+            if part not in sheet.names:
+                raise _absent(sheet, key, part)
+        return sheet.column(name)
 
     names = (config.label,) if isinstance(config.label, str) else config.label
     if not names or len(set(names)) < len(names):

@@ -88,6 +88,14 @@ def test_words_and_digits_stay_as_they_are(file):
     assert sheet.column("v") == values
 
 
+def test_columns_in_braces_are_joined_and_empty_where_one_is(file):
+    sheet = read_sheet(file("site,file,{x}\na,1.png,y\nb,,z\n"))
+    assert sheet.column("img/{site}/{file}") == ["img/a/1.png", ""]
+    assert sheet.column("{x}") == ["y", "z"]
+    with pytest.raises(InputError, match=r"no column 'fil'. Did you mean 'file'"):
+        sheet.require("img/{site}/{fil}", "--path")
+
+
 def test_blanks_around_cells_are_left_out_and_counted(file):
     sheet = read_sheet(file("id , v\n\u00a0a, b \nc,\u200bd\ne, \n"))
     assert sheet.names == ("id", "v")
