@@ -12,17 +12,20 @@ from medldr.config.changes import Changes
 from medldr.errors import InputError
 from medldr.evaluation.comparison.compare import make_comparison
 from medldr.evaluation.representation.frame import Options
+from medldr.plugins import takes_plugins
 from medldr.reporting import report_folder
 from medldr.run import evaluate_run, train_run
 from medldr.run_result import Compared, Evaluated, RunResult
 
 
+@takes_plugins
 def train(
     config: str | Path | Mapping[str, Any],
     overrides: Changes = (),
     out: str | Path = "runs",
     *,
     restart: bool = False,
+    plugins: Sequence[str] = (),
 ) -> RunResult:
     """Train, evaluate and report one run; an unfinished run resumes where it stopped.
 
@@ -32,6 +35,7 @@ def train(
             ``{"training.epochs": 2}``.
         out: Parent folder of the run folders.
         restart: Move an earlier run of the same configuration aside and start over.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If there is a mistake in the configuration, the data or the folder.
@@ -39,12 +43,16 @@ def train(
     return train_run(load_config(config, overrides), out, restart=restart)
 
 
-def evaluate(folder: str | Path, *, device: str | None = None) -> Evaluated:
+@takes_plugins
+def evaluate(
+    folder: str | Path, *, device: str | None = None, plugins: Sequence[str] = ()
+) -> Evaluated:
     """Predict and score with a run's selected weights again; returns `evaluation.json`.
 
     Args:
         folder: The run folder.
         device: Device to use; unset: the run's own.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If the folder holds no trained run, or its data has changed.
@@ -52,12 +60,14 @@ def evaluate(folder: str | Path, *, device: str | None = None) -> Evaluated:
     return Evaluated(evaluate_run(folder, device=device))
 
 
+@takes_plugins
 def compare(
     folders: Sequence[str | Path],
     reference: str | None = None,
     *,
     margin: float | None = None,
     metric: str | None = None,
+    plugins: Sequence[str] = (),
 ) -> Compared:
     """Compare finished runs, paired on the same images; nothing is written.
 
@@ -67,6 +77,7 @@ def compare(
         margin: How much worse a method may be and still count as non-inferior, in the unit in
             which the metric is printed: 2 for two percentage points of accuracy.
         metric: The metric that the margin is of; unset: the primary one.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         Plain values, as `medldr.evaluation.comparison.compare` describes them.
@@ -80,11 +91,13 @@ def compare(
     return Compared(found, folders)
 
 
-def report(folder: str | Path) -> Path:
+@takes_plugins
+def report(folder: str | Path, *, plugins: Sequence[str] = ()) -> Path:
     """Write the report of a run, of a sweep, or of a folder of runs, from the files in it.
 
     Args:
         folder: A run folder, a sweep's folder, or any folder of run folders.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         The page. For several runs, `report.md`, `report.csv`, `report.tex` and `table.tex` are
@@ -97,6 +110,7 @@ def report(folder: str | Path) -> Path:
     return written if isinstance(written, Path) else written.page
 
 
+@takes_plugins
 def analyze(
     folders: str | Path | Sequence[str | Path],
     out: str | Path = "analysis",
@@ -105,6 +119,7 @@ def analyze(
     items: int = 2_000,
     neighbours: int = 10,
     seed: int = 0,
+    plugins: Sequence[str] = (),
 ) -> Path:
     """Show what the latents of runs are like, and what degradation and restoration do to them.
 
@@ -115,6 +130,7 @@ def analyze(
         items: Maximum number of images of a run in maps and pairs.
         neighbours: Nearest neighbours to look at.
         seed: Of all draws but those behind latents already stored.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         The page.

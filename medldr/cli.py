@@ -24,6 +24,7 @@ from medldr.commands.common_options import (
     Run,
     RunsBelow,
     print_json,
+    with_plugins,
 )
 from medldr.commands.data_group import data_app
 from medldr.commands.export import export
@@ -226,9 +227,12 @@ PANELS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
     "Use elsewhere": {"predict": predict, "validate": validate, "export": export},
 }  # fmt: skip
 """The commands, in the groups of `medldr --help`."""
+NO_CONFIG: Final = ("quickstart", "list", "doctor", "schema", "new", "open", "verify")
+"""Commands that read no configuration but packaged ones, so that no plug-in is ever asked for."""
 for panel, commands in PANELS.items():
     for name, command in commands.items():
-        app.command(name, rich_help_panel=panel)(command)
+        made = command if name in NO_CONFIG else with_plugins(command)
+        app.command(name, rich_help_panel=panel)(made)
 app.add_typer(data_app, name="data", rich_help_panel="Your own data")
 
 

@@ -2,7 +2,8 @@
 
 `names("algorithms")` lists the files of `medldr/algorithms` without importing any of them;
 `load("algorithms", "latentdr")` imports `medldr.algorithms.latentdr`. A dotted name
-(`mylab.methods.foo`) is a module of an outside package. `base.py` and `_x.py` are not plug-ins.
+(`mylab.methods.foo`) is a module of an outside package, imported only where `allowing` says so: a
+configuration or a run may come from anybody. `base.py` and `_x.py` are not plug-ins.
 
 What a plug-in module offers, by kind:
 
@@ -51,12 +52,15 @@ name                 meaning
 from __future__ import annotations
 
 import ast
+import contextlib
+import functools
 import importlib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Any, Literal
+from typing import Any, Final, Literal, ParamSpec, TypeVar
 
 from medldr.errors import InputError, did_you_mean, some
 
@@ -69,6 +73,59 @@ SINGULAR: dict[Kind, str] = {
     "models": "model",
     "transforms": "transform",
 }
+
+
+ALLOWED: Final = "MEDLDR_PLUGINS"
+"""Environment variable with the allowed outside packages, joined by commas.
+
+It is in the environment, and in no configuration, so that processes started by this one inherit it
+and no file that somebody sent can set it.
+"""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def allowed() -> list[str]:
+    """The outside packages whose modules may be plug-ins."""
+    return [name for name in map(str.strip, os.environ.get(ALLOWED, "").split(",")) if name]
+
+
+@contextlib.contextmanager
+def allowing(packages: str | Sequence[str]) -> Iterator[None]:
+    """Allow plug-ins of outside packages, besides those already allowed, while the block runs.
+
+    Args:
+        packages: Their names; ``mylab`` allows ``mylab.methods.foo``.
+
+    Example:
+        >>> with allowing(["mylab"]):
+        ...     "mylab" in allowed()
+        True
+        >>> "mylab" in allowed()
+        False
+    """
+    before = os.environ.get(ALLOWED)
+    if packages:
+        more = [packages] if isinstance(packages, str) else packages
+        os.environ[ALLOWED] = ",".join(dict.fromkeys([*allowed(), *more]))
+    try:
+        yield
+    finally:
+        if packages:
+            os.environ.pop(ALLOWED)
+            os.environ.update({} if before is None else {ALLOWED: before})
+
+
+def takes_plugins(function: Callable[P, R]) -> Callable[P, R]:
+    """A function whose argument `plugins` names the outside packages that it may import."""
+
+    @functools.wraps(function)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        with allowing(kwargs.get("plugins") or ()):  # type: ignore[arg-type]
+            return function(*args, **kwargs)
+
+    return called
 
 
 def names(kind: Kind) -> list[str]:
@@ -93,9 +150,16 @@ def load(kind: Kind, name: str) -> ModuleType:
 
     Raises:
         InputError: If the name is unknown (with the nearest known one), or if an outside
-            module cannot be imported.
+            module is not allowed or cannot be imported.
     """
     if "." in name:
+        if not any(name == known or name.startswith(f"{known}.") for known in allowed()):
+            package = name.partition(".")[0]
+            raise InputError(
+                f"{SINGULAR[kind]} {name!r} is an outside plug-in, and importing it runs its code. "
+                f"If you trust the package {package}, allow it: --plugins {package}, "
+                f"plugins=[{package!r}] in Python, or {ALLOWED}={package} in the environment"
+            )
         try:
             return importlib.import_module(name)
         except ModuleNotFoundError as error:

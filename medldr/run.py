@@ -7,7 +7,7 @@ processes (`medldr.training.machine.fabric`).
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from types import MappingProxyType
@@ -45,6 +45,7 @@ from medldr.folders.run_record import (
 )
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
+from medldr.plugins import takes_plugins
 from medldr.run_result import RunResult
 from medldr.training import FitResult, fit, make_fabric, make_single_fabric
 from medldr.training.machine.fabric import Launcher, use_threads
@@ -267,7 +268,8 @@ def trained(folder: Path | str) -> RunFolder:
     return files
 
 
-def load_model(folder: Path | str) -> FeatureModel:
+@takes_plugins
+def load_model(folder: Path | str, *, plugins: Sequence[str] = ()) -> FeatureModel:
     """The selected network of a trained run, in eval mode, on the CPU; no data is read.
 
     Raises:

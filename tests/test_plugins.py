@@ -18,8 +18,33 @@ def test_an_outside_plug_in_is_imported_by_its_dotted_name(tmp_path, monkeypatch
     assert plugins.load("algorithms", "mylab.foo").ALGORITHM == 1
 
 
+@pytest.mark.parametrize("given", [None, "", "my,mylab.bar,oslab", "mylab.fo"])
+def test_a_package_that_is_not_allowed_is_not_imported(tmp_path, monkeypatch, given):
+    (tmp_path / "mylab").mkdir()
+    (tmp_path / "mylab" / "foo.py").write_text("raise SystemExit")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delenv("MEDLDR_PLUGINS")
+    if given is not None:
+        monkeypatch.setenv("MEDLDR_PLUGINS", given)
+    with pytest.raises(InputError, match=r"--plugins mylab, plugins=\['mylab'\]"):
+        plugins.load("algorithms", "mylab.foo")
+
+
+def test_a_package_is_allowed_for_a_call_alone(monkeypatch):
+    monkeypatch.setenv("MEDLDR_PLUGINS", "one, two")
+
+    @plugins.takes_plugins
+    def called(word, *, plugins=()):
+        return word, allowed()
+
+    allowed = plugins.allowed
+    assert called("a", plugins=["two", "mylab.sub"]) == ("a", ["one", "two", "mylab.sub"])
+    assert called("b", plugins="mylab") == ("b", ["one", "two", "mylab"])
+    assert called("c")[1] == allowed() == ["one", "two"]
+
+
 def test_an_absent_outside_plug_in_says_how_to_bring_it():
-    with pytest.raises(InputError, match="PYTHONPATH"):
+    with plugins.allowing("nolab"), pytest.raises(InputError, match="PYTHONPATH"):
         plugins.load("algorithms", "nolab.foo")
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
 
-from medldr import plugins
 from medldr.commands.data import data_changes, data_section, print_files
 from medldr.commands.study import data_of_study
 from medldr.config import PLUGIN_SECTIONS, RunConfig, load_config, packaged_names
@@ -30,6 +29,8 @@ from medldr.errors import InputError
 from medldr.evaluation.inputs.simple_controls import Control, simple_controls
 from medldr.folders.files import write_text
 from medldr.folders.privacy import worth_hiding
+from medldr.plugins import load as load_plugin
+from medldr.plugins import takes_plugins
 from medldr.reporting.writers.terminal import console
 from medldr.run import trained as trained_run
 
@@ -72,6 +73,7 @@ class DataCheck:
         return html_notebook(repr(self), [table for _, table in counts])
 
 
+@takes_plugins
 def data_check(
     name: str,
     overrides: Changes = (),
@@ -80,6 +82,7 @@ def data_check(
     no_page: bool = False,
     show_ids: bool = False,
     run: str | Path | None = None,
+    plugins: Sequence[str] = (),
 ) -> DataCheck:
     """Read a whole data set, find what is wrong or unusual in it, and write a page of it.
 
@@ -91,13 +94,14 @@ def data_check(
         no_page: Write no page, and try no controls.
         show_ids: Whether the page may show names of files and patients.
         run: A run folder: images that it has seen are wrong in a set that is to judge it.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If the data cannot be used by a run.
     """
     sections, config = find_data(name, change_texts(overrides))
     section = sections[0]
-    module = plugins.load(PLUGIN_SECTIONS["data"], section.name)
+    module = load_plugin(PLUGIN_SECTIONS["data"], section.name)
     examined: Mapping[str, Any] = {}
     looks: dict[str, Look] = {}
     if hasattr(module, "examine"):

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from medldr.plugins import allowing
 
 Config = Annotated[
     str,
@@ -35,6 +40,14 @@ RunsBelow = Annotated[Path, typer.Option("--out", help="Parent folder of the run
 OutFolder = Annotated[Path, typer.Option("--out", help="The folder to write.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON, and nothing else.")]
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugins",
+        help="A package of your own whose plug-ins may be imported; may be repeated.",
+        metavar="NAME",
+    ),
+]
 Force = Annotated[
     bool, typer.Option("--force", help="Replace what an earlier call wrote under that name.")
 ]
@@ -46,6 +59,24 @@ FolderAndOverrides = Annotated[
         metavar="[DIR] [KEY=VALUE]",
     ),
 ]
+
+
+def with_plugins(command: Callable[..., None]) -> Callable[..., None]:
+    """The command with one more option, `Plugins`, for all that it reads and starts."""
+
+    @functools.wraps(command)
+    def run(*args: Any, plugins: list[str] | None = None, **kwargs: Any) -> None:
+        with allowing(plugins or ()):
+            command(*args, **kwargs)
+
+    plain = inspect.signature(command, eval_str=True)
+    option = inspect.Parameter(
+        "plugins", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Plugins
+    )
+    given = [*plain.parameters.values(), option]
+    run.__signature__ = plain.replace(parameters=given)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in given}
+    return run
 
 
 def print_json(value: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medldr.commands.common_options import DataName, FolderAndOverrides
+from medldr.commands.common_options import DataName, FolderAndOverrides, with_plugins
 from medldr.commands.split import split
 
 data_app = typer.Typer(no_args_is_help=True, help="Inspect data sets before training on them.")
@@ -22,6 +22,7 @@ def data_list() -> None:
 
 
 @data_app.command("fetch")
+@with_plugins
 def data_fetch(
     name: Annotated[
         str,
@@ -47,6 +48,7 @@ def data_fetch(
 
 
 @data_app.command("check")
+@with_plugins
 def data_check(
     name: DataName,
     overrides: FolderAndOverrides = None,
@@ -83,6 +85,7 @@ def data_check(
 
 
 @data_app.command("pack")
+@with_plugins
 def data_pack(
     name: DataName,
     overrides: FolderAndOverrides = None,
@@ -112,7 +115,7 @@ def data_pack(
     raise typer.Exit(pack(name, overrides or (), out=out, verify=verify, workers=workers))
 
 
-data_app.command("split")(split)
+data_app.command("split")(with_plugins(split))
 
 
 @data_app.command("card")
@@ -127,6 +130,7 @@ def data_card() -> None:
 
 
 @data_app.command("stats")
+@with_plugins
 def data_stats(
     name: DataName,
     overrides: FolderAndOverrides = None,

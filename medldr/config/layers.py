@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 from medldr import plugins
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.section import PLUGIN_SECTIONS
-from medldr.config.yaml import Document, KeyPath, parse_value, read_yaml
+from medldr.config.yaml import Document, KeyPath, parse_value, read_named_yaml, read_yaml
 from medldr.errors import InputError, did_you_mean, some
 
 COMMAND_LINE: Final = "command line"
@@ -36,6 +36,7 @@ class Layer:
         lines: Line numbers by key path.
         part: Its name if it is a packaged part, for example ``data/octmnist``.
         pinned: Keys that it pins for its protocol, with the pinned values.
+        quoted: Whether messages may quote it: not what another file names, which may be any file.
     """
 
     source: str
@@ -44,6 +45,11 @@ class Layer:
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     part: str | None = None
     pinned: Mapping[str, Any] = field(default_factory=dict)
+    quoted: bool = True
+
+    def show(self, value: Any) -> str:
+        """A value of it in a message."""
+        return repr(value) if self.quoted else "[not shown]"
 
     def without(self, section: str) -> Layer:
         """The same layer without a section; a part of that section sets nothing any more."""
@@ -128,21 +134,24 @@ class Layers:
         self.problems: list[str] = []
         self._open: list[Path] = []
 
-    def add_file(self, path: Path, part: str | None = None) -> None:
+    def add_file(self, path: Path, part: str | None = None, *, quoted: bool = True) -> None:
         """Add what a file extends, then the file itself."""
         real = path.resolve()
         if real in self._open:
             chain = " -> ".join(str(p) for p in [*self._open[self._open.index(real) :], real])
             raise InputError(f"configurations extend each other in a circle: {chain}")
         self._open.append(real)
-        self.add_document(read_yaml(path), path.parent, part)
+        document = read_yaml(path) if quoted else read_named_yaml(path)
+        self.add_document(document, path.parent, part, quoted=quoted)
         self._open.pop()
 
-    def add_document(self, document: Document, folder: Path, part: str | None = None) -> None:
+    def add_document(
+        self, document: Document, folder: Path, part: str | None = None, *, quoted: bool = True
+    ) -> None:
         """Add what a mapping extends, the parts its bare words refer to, then the mapping."""
         first = len(self.in_order)
         values = dict(document.values)
-        layer = Layer(document.source, folder, values, document.lines, part)
+        layer = Layer(document.source, folder, values, document.lines, part, quoted=quoted)
         extends, pins = (_names(layer, key, values.pop(key, None)) for key in ("extends", "pins"))
         for entry in extends:
             self._add_entry(entry, layer)
@@ -182,23 +191,24 @@ class Layers:
         if _FILE_ENTRY.search(entry):
             path = by.folder / Path(entry).expanduser()
             if path.is_file():
-                self.add_file(path)
+                self.add_file(path, quoted=False)
                 return
-            fault = f"there is no file {path}"
+            fault = f"there is no file {path if by.quoted else 'of that name'}"
         elif entry in parts:
             self.add_file(packaged_configs() / f"{entry}.yaml", entry)
             return
         else:
             known = f"{did_you_mean(entry, parts)} Known: {some(parts, listed='medldr list parts')}"
-            fault = f"there is no such packaged part (a file beside it is ./{entry}.yaml).{known}"
-        raise InputError(f"{by.source}: extends {entry!r}, but {fault}")
+            beside = f" (a file beside it is ./{entry}.yaml)" if by.quoted else ""
+            fault = f"there is no such packaged part{beside}.{known}"
+        raise InputError(f"{by.source}: extends {by.show(entry)}, but {fault}")
 
     def _add_word(self, section: str, kind: plugins.Kind, word: str, by: Layer) -> None:
         """Replace a section by the part or the plug-in that a bare word names."""
         parts, names = packaged_names(section), plugins.names(kind)
         if word not in parts and word not in names and "." not in word:
             self.problems.append(
-                f"{section} = {word!r} ({by.where((section,))}): there is no such part or "
+                f"{section} = {by.show(word)} ({by.where((section,))}): there is no such part or "
                 f"{plugins.SINGULAR[kind]}.{did_you_mean(word, [*parts, *names])} "
                 f"Parts: {some(parts, listed=f'medldr list {kind}')}"
             )
@@ -253,8 +263,9 @@ def _pinned(keys: Sequence[str], layers: Sequence[Layer]) -> dict[str, Any]:
     try:
         return {key: lookup(stated, key) for key in keys}
     except KeyError as error:
+        by = layers[-1]
         raise InputError(
-            f"{layers[-1].source}: pins {error.args[0]!r}, but neither this file nor what it "
+            f"{by.source}: pins {by.show(error.args[0])}, but neither this file nor what it "
             "extends sets that key"
         ) from None
 
@@ -262,5 +273,7 @@ def _pinned(keys: Sequence[str], layers: Sequence[Layer]) -> dict[str, Any]:
 def _names(layer: Layer, key: str, value: Any) -> list[str]:
     names = [value] if isinstance(value, str) else [] if value is None else value
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{key} = {value!r} ({layer.where((key,))}): should be a list of names")
+        raise InputError(
+            f"{key} = {layer.show(value)} ({layer.where((key,))}): should be a list of names"
+        )
     return names

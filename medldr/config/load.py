@@ -19,6 +19,7 @@ from medldr.config.schema import RunConfig
 from medldr.config.section import PLUGIN_SECTIONS, Section
 from medldr.config.yaml import Document, KeyPath, plain, read_yaml
 from medldr.errors import InputError, did_you_mean, did_you_mean_beside
+from medldr.plugins import takes_plugins
 
 _LISTED: Final = 8
 """Most problems that a message names."""
@@ -26,7 +27,10 @@ _OF_SWEEPS: Final = {"common", "runs", "axes"}
 """Keys of which every sweep file has one, and a run none."""
 
 
-def load_config(source: str | Path | Mapping[str, Any], overrides: Changes = ()) -> RunConfig:
+@takes_plugins
+def load_config(
+    source: str | Path | Mapping[str, Any], overrides: Changes = (), *, plugins: Sequence[str] = ()
+) -> RunConfig:
     """Load, merge and check the configuration of a run.
 
     Args:
@@ -35,6 +39,7 @@ def load_config(source: str | Path | Mapping[str, Any], overrides: Changes = ())
             by the parts that overrides substitute for its sections.
         overrides: ``KEY=VALUE`` texts as on the command line, for example ``training.lr=0.01`` or
             ``algorithm=latentdr_pool``, whose values are YAML; or a dictionary of values by key.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         The configuration; `medldr.config.dump_config` gives it in a form that loads again.

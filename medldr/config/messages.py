@@ -62,8 +62,21 @@ def explain(error: ValidationError, merged: Merged) -> list[str]:
     for details in error.errors():
         for path, text in _mistakes(details, merged, keys):
             # Each branch of a choice ("a number, or null") fails by itself; the first says enough.
-            texts.setdefault(path, f"{_head(path, merged)}: {text}")
+            quoted = f"{_head(path, merged)}: {text}"
+            texts.setdefault(path, _unquoted(path, details, merged, keys) or quoted)
     return list(texts.values())
+
+
+def _unquoted(path: KeyPath, error: ErrorDetails, merged: Merged, keys: list[str]) -> str:
+    """The message about a file that another one names, without what is in it; else empty."""
+    layer = merged.origin(path)
+    if layer is None or layer.quoted:
+        return ""
+    if error["type"] == "extra_forbidden":
+        near = nearest_key(dotted(path), keys)
+        return f"{layer.where(path)}: there is no such key.{f' Did you mean {near}?' * bool(near)}"
+    text = "is not allowed" if error["type"] in _IN_OUR_WORDS else error["msg"]
+    return f"{dotted(path)} ({layer.where(path)}): {text.replace('Input should', 'should')}"
 
 
 def _mistakes(

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
 from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Section
 from medldr.config.training_options import Averaging, ClassWeights, Stage
+from medldr.folders.records import NAME
 from medldr.types import SplitName
 
 CONFIG_VERSION: Final = 1
@@ -258,7 +259,7 @@ class RunConfig(Section):
     protocol: str = Field(
         "", description="id of the protocol; ends in '+modified' if a pinned key was changed"
     )
-    label: str = Field("run", pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$", max_length=200)
+    label: str = Field("run", pattern=NAME, max_length=200)
     data: Annotated[SerializeAsAny[PluginSection], Plugin("datasets")]
     transform: Annotated[SerializeAsAny[PluginSection], Plugin("transforms")]
     model: Annotated[SerializeAsAny[PluginSection], Plugin("models")]

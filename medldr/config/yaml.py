@@ -93,6 +93,23 @@ def read_yaml(path: Path | str) -> Document:
     return parse_document(text, str(path))
 
 
+def read_named_yaml(path: Path) -> Document:
+    """Read a file that another one names; no message quotes it, as it may be any file.
+
+    Raises:
+        InputError: If it cannot be read or does not hold a mapping, with the line.
+    """
+    try:
+        return read_yaml(path)
+    except InputError as error:
+        if isinstance(error.__context__, OSError):
+            raise
+        line = re.match(r":\d+", str(error).removeprefix(str(path)))
+        raise InputError(
+            f"{path}{line[0] if line else ''} is not keys and values in YAML (key: value)"
+        ) from None
+
+
 def parse_document(text: str, source: str) -> Document:
     r"""Read one mapping from a text.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from medldr.config.yaml import plain, read_yaml
+from medldr.config.yaml import plain, read_named_yaml
 from medldr.errors import InputError
 
 TEMPLATE = Path(__file__).with_name("card.yaml")
@@ -37,16 +37,16 @@ def read_card(path: Path) -> dict[str, Any]:
         InputError: If it cannot be read, nests deeper, or fills in nothing.
     """
     try:
-        values = plain(read_yaml(path).values)
+        values = plain(read_named_yaml(path).values)
     except InputError as error:
         raise InputError(f"data.card: {error}") from error
     filled = {key: value for key, value in values.items() if not _is_blank(value)}
-    for key, value in filled.items():
+    for value in filled.values():
         parts = value.values() if isinstance(value, dict) else [value]
         items = [item for part in parts for item in (part if isinstance(part, list) else [part])]
         if any(isinstance(item, dict | list) for item in items):
             raise InputError(
-                f"data.card: {path}: {key} nests too deeply. Write a text, a list of texts, or "
+                f"data.card: {path}: an entry nests too deeply. Write a text, a list of texts, or "
                 "names with a text each"
             )
     if not filled:

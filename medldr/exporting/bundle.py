@@ -13,6 +13,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
+from medldr.errors import InputError
 from medldr.exporting.agreement import Agreement
 from medldr.exporting.bundle_reading import Steps
 from medldr.exporting.card import Card
@@ -57,6 +58,27 @@ def write_bundle(
     write_json(folder / "configs" / "metadata.json", said)
     write_json(folder / "configs" / "inference.json", inference(record, steps))
     write_text(folder / "docs" / "README.md", text)
+
+
+def refuse_executed(record: Preprocessing) -> None:
+    """Refuse names that MONAI would run or look up as code when it reads the bundle.
+
+    Raises:
+        InputError: Naming the first.
+
+    Source:
+        MONAI's `ConfigParser`: ``$`` begins an expression, ``@`` a reference, ``%`` a macro.
+    """
+    left: list[Any] = [record.model_dump(mode="json")]
+    while left:
+        value = left.pop()
+        if isinstance(value, str) and value.startswith(("$", "@", "%")):
+            raise InputError(
+                f"{value!r}: a name that begins with $, @ or % would be executed by MONAI when it "
+                "reads the bundle. Train with another name, or use --format onnx or torch"
+            )
+        left += [*value, *value.values()] if isinstance(value, dict) else []
+        left += value if isinstance(value, list) else []
 
 
 def inference(record: Preprocessing, steps: Steps) -> dict[str, Any]:

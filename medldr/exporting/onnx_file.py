@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +34,7 @@ METADATA: Final = "preprocessing"
 
 
 def require_onnx() -> None:
-    """Check that the packages are there; their import takes seconds.
+    """Check that the packages are there, and keep ONNX Runtime from reporting that it is used.
 
     Raises:
         MissingExtraError: Naming the first that is not.
@@ -41,6 +42,7 @@ def require_onnx() -> None:
     for package in ("onnx", "onnxscript", "onnxruntime"):
         if importlib.util.find_spec(package) is None:
             raise MissingExtraError(package, "onnx", "an export to ONNX")
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported
 
 
 def write_onnx(module: Exportable, record: Preprocessing, path: Path) -> Runner:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from medldr.exporting.agreement import Agreement, Reference, check
-from medldr.exporting.bundle import PROGRAM, write_bundle
+from medldr.exporting.bundle import PROGRAM, refuse_executed, write_bundle
 from medldr.exporting.bundle_reading import reading_steps
 from medldr.exporting.card import Card, Kind, card_text, limits_of
 from medldr.exporting.exportable import make_exportable
@@ -72,6 +72,8 @@ def export(
     check_replaceable(to, "files of an export", _is_export, force=force)
     if kind == "onnx":
         require_onnx()
+    if kind == "bundle":
+        refuse_executed(record)
     steps = reading_steps(record) if kind == "bundle" else None
     limits = limits_of(record, () if steps is None else steps.limits)
     module = make_exportable(model, record)

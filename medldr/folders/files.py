@@ -129,6 +129,22 @@ def require_folder(path: Path) -> None:
     raise InputError(f"the folder {path} does not exist{near and f'.{near}'}")
 
 
+def refuse_links(folder: Path) -> None:
+    """Refuse a run folder in which a link leads to somewhere else: its files are read and written.
+
+    Raises:
+        InputError: Naming the link.
+    """
+    inside = folder.resolve()
+    for at, folders, names in os.walk(folder):
+        for path in (Path(at, name) for name in (*folders, *names)):
+            if path.is_symlink() and not path.resolve().is_relative_to(inside):
+                raise InputError(
+                    f"{path} is a link that leads out of the folder, so it is not followed. Put "
+                    "what it stands for in its place"
+                )
+
+
 def check_replaceable(
     folder: Path, content: str, is_earlier: Callable[[Path], bool], *, force: bool
 ) -> None:

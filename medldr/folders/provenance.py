@@ -101,6 +101,7 @@ def git_state(folder: Path) -> dict[str, Any] | None:
                 text=True,
                 timeout=10,
                 check=False,
+                env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},  # writes nothing
             )
         except (OSError, subprocess.TimeoutExpired):
             return None

@@ -5,14 +5,18 @@ from __future__ import annotations
 import functools
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from medldr.errors import InputError
 from medldr.folders.files import read_json
 
 R = TypeVar("R")
+
+NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.+-]*$"
+"""What may become the name of a file or folder: it cannot lead out of the folder it is in."""
+Name = Annotated[str, StringConstraints(pattern=NAME)]
 
 
 class Record(BaseModel):

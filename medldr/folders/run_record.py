@@ -12,8 +12,8 @@ from pydantic import AfterValidator, Field, PrivateAttr
 
 from medldr.folders.checksums import CHECKSUMS, checksum_of_content
 from medldr.folders.evaluation_parts import Recalibration
-from medldr.folders.files import RunFolder, write_json
-from medldr.folders.records import Record, check_record, read_content
+from medldr.folders.files import RunFolder, refuse_links, write_json
+from medldr.folders.records import Name, Record, check_record, read_content
 from medldr.types import DataSpec
 
 Status = Literal["running", "interrupted", "done", "failed"]
@@ -80,7 +80,7 @@ class Selection(Record):
         oracle: Whether it read the test split.
     """
 
-    rule: str
+    rule: Name
     split: str | None = None
     epoch: int | float | None = None
     step: int | None = None
@@ -197,9 +197,9 @@ class RunRecord(Record):
     steps: int | None = None
     epochs: int | float | None = None
     stopped_early: bool = False
-    selections: dict[str, Selection] = Field(default_factory=dict)
+    selections: dict[Name, Selection] = Field(default_factory=dict)
     selection: Selection | None = None
-    recalibration: dict[str, Recalibration] = Field(default_factory=dict)
+    recalibration: dict[Name, Recalibration] = Field(default_factory=dict)
     notes: tuple[str, ...] = ()
     start: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
@@ -243,8 +243,9 @@ def read_run_record(files: RunFolder) -> RunRecord:
     """Read `run.json`.
 
     Raises:
-        InputError: If it is missing or damaged, or has no status.
+        InputError: If it is missing or damaged, has no status, or a link leads out of the folder.
     """
+    refuse_links(files.path)
     content = read_content(files.run, CURE)
     record = check_record(content, files.run, RunRecord, CURE)
     record._content = content

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medldr.folders.files import RunFolder, write_json
-from medldr.folders.records import read_record
+from medldr.folders.records import Name, read_record
 
 SCHEMA: Final = 2
 CURE: Final = "Start the sweep again to rewrite it; finished runs are kept"
@@ -49,7 +49,7 @@ class Member:
         drawn: Where draws are settings: its values of the keys that are drawn, by dotted key.
     """
 
-    run: str
+    run: Name
     label: str
     seed: int
     row: str

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.folders.files import write_text
+from medldr.plugins import takes_plugins
 from medldr.prediction.answers import Answers, Unreadable, refuse_no_answer
 from medldr.prediction.explainer import PAGE, Explainer
 from medldr.prediction.predict import Inputs, answer, load_runs
@@ -52,6 +53,7 @@ class Explained:
         return self.answers._repr_html_() + pictures
 
 
+@takes_plugins
 def explain(
     runs: str | Path | Sequence[str | Path],
     inputs: Inputs,
@@ -66,6 +68,7 @@ def explain(
     force: bool = False,
     show_ids: bool = False,
     keep: bool = True,
+    plugins: Sequence[str] = (),
 ) -> Explained:
     """Answer new items, and draw for each where the network looked.
 
@@ -89,6 +92,7 @@ def explain(
         force: Replace the heat maps of an earlier call in `out`.
         show_ids: Name the files on the page.
         keep: Keep the heat maps in memory, too, as `Explained.heat`.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: As `medldr.predict`, or if no item can be used, or `out` holds something.

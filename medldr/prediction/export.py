@@ -17,6 +17,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.exporting import Card, Exported, Kind, Reference
 from medldr.exporting import export as write
 from medldr.folders.files import RunFolder, checksum
+from medldr.plugins import takes_plugins
 from medldr.prediction.items import find_items
 from medldr.prediction.predict import load_runs
 from medldr.prediction.trained import Trained
@@ -29,6 +30,7 @@ CHECKED: Final = 32
 """Images of the run's own that an export is checked on."""
 
 
+@takes_plugins
 def export(
     run: str | Path,
     format: Kind,  # noqa: A002  # as the option is called
@@ -36,6 +38,7 @@ def export(
     *,
     check: Sequence[str | Path] = (),
     force: bool = False,
+    plugins: Sequence[str] = (),
 ) -> Exported:
     """Write a trained network as ONNX, torch.export or MONAI bundle, with its model card.
 
@@ -49,6 +52,7 @@ def export(
         check: Scans, or folders of them, to check the export on; empty: some that the run was
             tested on, if they are where they were.
         force: Replace an earlier export in `out`.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If the format is unknown, the run is not finished, a scan of `check` cannot be

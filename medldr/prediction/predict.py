@@ -26,6 +26,7 @@ from medldr.evaluation.predictions.log_odds import log_odds_of_mean
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
 from medldr.folders.preprocessing_record import label_rule
+from medldr.plugins import takes_plugins
 from medldr.prediction.answers import Answers, Unreadable, mean_threshold
 from medldr.prediction.by_group import by_group, group_rule
 from medldr.prediction.items import Item, find_items, item_of_array, item_of_images, listed
@@ -159,6 +160,7 @@ def predict_items(
     )
 
 
+@takes_plugins
 def predict(
     runs: str | Path | Sequence[str | Path],
     inputs: Inputs,
@@ -169,6 +171,7 @@ def predict(
     group: str | None = None,
     spacing: Sequence[float] | None = None,
     precision: str | None = None,
+    plugins: Sequence[str] = (),
 ) -> Answers:
     """Probabilities of new items.
 
@@ -187,6 +190,7 @@ def predict(
         spacing: Of arrays, mm between pixels along each axis, for runs that resample to a spacing.
         precision: ``float32``, ``bfloat16`` or ``float16``; unset: the one that each run was
             trained in.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         The answers; as an array they are their probabilities ``(N, K)``. An item that cannot be

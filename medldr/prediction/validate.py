@@ -29,6 +29,7 @@ from medldr.evaluation import aggregate, recalibration
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.files import RunFolder, check_replaceable, whole_folder, write_text
 from medldr.folders.records import read_content
+from medldr.plugins import takes_plugins
 from medldr.prediction.answers import Answers, Unreadable, unreadable_text
 from medldr.prediction.items import Item
 from medldr.prediction.predict import load_runs, predict_items
@@ -70,6 +71,7 @@ class Validated(NamedTuple):
     listed: Path | None
 
 
+@takes_plugins
 def validate(
     run: str | Path,
     table: str | Path,
@@ -80,6 +82,7 @@ def validate(
     device: str | None = None,
     force: bool = False,
     keep_seen: bool = False,
+    plugins: Sequence[str] = (),
 ) -> Validated:
     """Score a trained run on the labelled scans of another site.
 
@@ -97,6 +100,7 @@ def validate(
         device: Device to use; unset: the run's own.
         force: Replace an earlier folder of that name, and an earlier list of unusable items.
         keep_seen: Score images of training too, and mark the numbers.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If the run is not finished, the table does not fit it, none of its scans can be

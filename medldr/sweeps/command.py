@@ -13,6 +13,7 @@ from medldr.config.changes import Changes
 from medldr.config.load import refusal
 from medldr.errors import InputError
 from medldr.folders.standing import standing_of
+from medldr.plugins import takes_plugins
 from medldr.reporting import SweepReport, printed_tables, write_sweep_report
 from medldr.sweeps.launch import Plan, SweepResult, make_plan, run_plan
 from medldr.sweeps.launchers.local import local_launcher
@@ -25,6 +26,7 @@ from medldr.sweeps.status import MemberStatus
 LAUNCHERS: Final = ("local", "slurm")
 
 
+@takes_plugins
 def sweep(
     source: str | Path | Mapping[str, Any],
     overrides: Changes = (),
@@ -35,6 +37,7 @@ def sweep(
     only: str | None = None,
     retry_failed: bool = False,
     choose_again: bool = False,
+    plugins: Sequence[str] = (),
 ) -> SweepResult:
     """Start the missing runs of a sweep, each as a separate process, and write its report.
 
@@ -48,6 +51,7 @@ def sweep(
         only: Start only the runs whose label matches this pattern.
         retry_failed: Retry runs that failed before.
         choose_again: Choose anew the settings that are trained with fresh seeds.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         Its folder, and the names of the runs that are done, failed or were left out.

@@ -17,6 +17,7 @@ from medldr.folders.choices_record import Choices
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
+from medldr.plugins import allowed
 from medldr.reporting.table import CHANCE, Table
 from medldr.sweeps.choose import choose_settings, known_choices, stale_runs, unsettled
 from medldr.sweeps.launchers.base import Job, Launcher
@@ -245,6 +246,7 @@ def _job(folder: SweepFolder, configs: Mapping[str, RunConfig], name: str, cores
     threads = threads_of(config, folder.run(name), cores)
     folder = SweepFolder(folder.path.absolute())
     words = ["train", str(folder.config(name)), f"machine.threads={threads}"]
+    words += [f"--plugins={package}" for package in allowed()]  # a cluster may drop the environment
     return Job(
         name=name,
         command=(sys.executable, "-m", "medldr.cli", *words, "--out", str(folder.path)),

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from medldr.config import RunConfig
 from medldr.config.section import load_plugin_config
 from medldr.errors import InputError
+from medldr.plugins import allowing
 
 
 def test_errors_inside_a_plug_in_carry_the_whole_place(whole):
@@ -20,6 +21,11 @@ def test_errors_inside_a_plug_in_carry_the_whole_place(whole):
 def test_an_unknown_plug_in_is_an_input_error():
     with pytest.raises(InputError, match="Did you mean 'resnet18'"):
         load_plugin_config("models", "resnet81")
+
+
+def test_a_module_that_is_no_plug_in_is_an_input_error():
+    with allowing("json"), pytest.raises(InputError, match=r"'json\.decoder' is not a plug-in"):
+        load_plugin_config("algorithms", "json.decoder")
 
 
 def test_the_contributing_example_works_by_its_dotted_name(whole, tmp_path, monkeypatch):

@@ -137,3 +137,12 @@ def test_a_bundle_holds_its_card_twice_and_its_limits(tmp_path, tiny, record_of,
     assert done.agreement.text[1:] in card
     assert any("Transparent pixels" in limit for limit in done.limits)
     assert all(limit in card for limit in done.limits)
+
+
+@pytest.mark.parametrize("first", "$@%")
+def test_a_bundle_of_names_that_monai_executes_is_refused(tmp_path, tiny, record_of, fast, first):
+    record = record_of(1, (6, 4), class_names=(f"{first}__import__('os')", f"b{first}"))
+    with pytest.raises(InputError, match="would be executed by MONAI"):
+        export(tiny(), record, tmp_path / "out", "bundle", card=CARD)
+    assert not (tmp_path / "out").exists()
+    export(tiny(), record, tmp_path / "out", "torch", card=CARD)
