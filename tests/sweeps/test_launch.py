@@ -80,12 +80,13 @@ def test_the_command_of_a_member_trains_it_into_the_folder_of_the_sweep(
     tmp_path, monkeypatch, run_plan
 ):
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MEDLDR_PLUGINS", "mylab")
     plan = launch.make_plan(CONTENT, ["seeds=0", "axes.algorithm=[erm]"], "S")
     _, (job,) = run_plan(plan)
     config = tmp_path / "S" / "configs" / f"{job.name}.yaml"
     assert job.command == (
         sys.executable, "-m", "medldr.cli", "train", str(config), "machine.threads=3",
-        "--out", str(tmp_path / "S"),
+        "--plugins=mylab", "--out", str(tmp_path / "S"),
     )  # fmt: skip
     assert job.log == tmp_path / "S" / "logs" / f"{job.name}.log"
     assert "medldr.cli train" in job.log.read_text()
