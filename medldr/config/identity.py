@@ -14,7 +14,7 @@ from medldr.config.schema import RunConfig
 from medldr.config.section import PluginSection, Section
 from medldr.config.yaml_text import write_yaml
 from medldr.errors import InputError
-from medldr.folders.files import read_json
+from medldr.folders.files import last_changed, read_json
 from medldr.folders.run_record import RunIdentity
 
 NOT_HASHED: Final = (
@@ -70,7 +70,7 @@ def run_hash(config: RunConfig) -> str:
 def _manifest_ids(path: Path) -> str:
     """The hash of its splits that a manifest states; a run that reads the file checks it."""
     facts = path.stat() if path.exists() else None
-    return _stated_ids(path, facts and (facts.st_mtime_ns, facts.st_size))
+    return _stated_ids(path, facts and (last_changed(facts), facts.st_size))
 
 
 @functools.lru_cache(maxsize=16)  # all runs of a sweep name the same file

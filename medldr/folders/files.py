@@ -276,6 +276,15 @@ def checksum(path: Path | str, kind: str = "sha256") -> str:
     return digest.hexdigest()
 
 
+def last_changed(state: os.stat_result) -> int:
+    """When a file's content, name or times last changed, in ns.
+
+    Copying, unpacking and renaming may put the time of the content back; that of the change of the
+    file itself they cannot. Where there is none (Windows), the former counts alone.
+    """
+    return max(state.st_mtime_ns, state.st_ctime_ns)
+
+
 def save_tensors(path: Path | str, tensors: Mapping[str, Tensor]) -> None:
     """Write named tensors as safetensors, whole or not at all; equal tensors, equal bytes."""
     from safetensors.torch import save

@@ -29,6 +29,7 @@ from medldr.data.files.scan import (
     times,
 )
 from medldr.errors import did_you_mean
+from medldr.folders.files import last_changed
 
 Dims: TypeAlias = Literal[2, 3] | None
 
@@ -71,7 +72,7 @@ def read_array(source: Source, dims: Dims) -> Scan:
     member = "" if name is None else name["member"]
     state = path.stat()
     with _loading:  # so that threads which need the same array wait for one of them
-        stored = _member(path, state.st_mtime_ns, state.st_size, member)
+        stored = _member(path, last_changed(state), state.st_size, member)
     if name is None or name["index"] is None:
         return scan_of_array(stored, dims)
     index, count = int(name["index"]), len(stored) if stored.ndim else 0

@@ -7,7 +7,8 @@ folder of data and each set of rules; deleting it costs time and nothing else.
 
 Source:
     Our choice, as Git's index does it: an entry is trusted where bytes and time of change of its
-    file are as they were, and where they differ the content decides. A file that had changed within
+    file are as they were (of the file, which nobody can set, and not of its content alone), and
+    where they differ the content decides. A file that had changed within
     two seconds of being read is not trusted by its time, for another change in the same tick of the
     clock would go unseen.
 """
@@ -34,7 +35,7 @@ from medldr.data.image_table import Look
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.folders.alone import alone
-from medldr.folders.files import StorageError, read_json, write_text
+from medldr.folders.files import StorageError, last_changed, read_json, write_text
 
 _FORMAT: Final = 2
 _COLUMNS: Final = ("names", "bytes", "changed", "sha256", "digests", "constant", "kind")
@@ -291,14 +292,14 @@ def state_of(path: Path) -> tuple[int, int]:
     try:
         own = path.stat()
         if not stat.S_ISDIR(own.st_mode):
-            return (own.st_size, own.st_mtime_ns) if stat.S_ISREG(own.st_mode) else (-1, -1)
+            return (own.st_size, last_changed(own)) if stat.S_ISREG(own.st_mode) else (-1, -1)
         files = [(file.name, file.stat()) for file in _files(path)]
     except OSError:
         return -1, -1
-    latest = max([own.st_mtime_ns, *(one.st_mtime_ns for _, one in files)])
+    latest = max([last_changed(own), *(last_changed(one) for _, one in files)])
     digest = hashlib.sha256()
     for name, one in files:
-        digest.update(os.fsencode(name) + f"\0{one.st_size} {one.st_mtime_ns}\0".encode())
+        digest.update(os.fsencode(name) + f"\0{one.st_size} {last_changed(one)}\0".encode())
     return int.from_bytes(digest.digest()[:7], "big"), latest
 
 

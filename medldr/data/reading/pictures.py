@@ -31,6 +31,7 @@ from medldr.data.files.rules import OWN_PICTURE, PICTURE
 from medldr.data.files.scan import ScanError
 from medldr.data.image_table import BadFile, FileImages, Look
 from medldr.errors import InputError
+from medldr.folders.files import last_changed
 
 _VERSION: Final = 1
 """Raised whenever other pixels or other reasons are found, so that nothing remembered is used."""
@@ -57,7 +58,8 @@ class PictureFiles(FileImages):
         folder: Folder that the paths are relative to.
         paths: ``(N,)`` relative paths.
         sizes: ``(N,)`` bytes of each file; -1 where there is none.
-        changed: ``(N,)`` time of its last change in ns.
+        modified: ``(N,)`` time of the last change of its content in ns, which copies keep.
+        changed: ``(N,)`` the same of the file itself.
         shape: ``(N, 3, H, W)``.
         stamp: sha256 over path, bytes and time of change of every file.
     """
@@ -79,8 +81,8 @@ class PictureFiles(FileImages):
         # Bytes in one block: a list of texts would be copied page by page into forked workers.
         self._paths = np.array([os.fsencode(path) for path in paths], dtype=np.bytes_)
         self.shape = (len(paths), 3, *size)
-        self.sizes, self.changed = _listed(self.folder, paths)
-        self.stamp = _digest(self.paths, self.sizes, self.changed)
+        self.sizes, self.modified, self.changed = _listed(self.folder, paths)
+        self.stamp = _digest(self.paths, self.sizes, self.modified)
 
     @property
     def paths(self) -> list[str]:
@@ -129,7 +131,8 @@ class PictureFiles(FileImages):
         """The pictures of some rows, with what is known of their files already."""
         part = copy.copy(self)
         part._paths = self._paths[rows]
-        part.sizes, part.changed = self.sizes[rows], self.changed[rows]
+        part.sizes, part.modified = self.sizes[rows], self.modified[rows]
+        part.changed = self.changed[rows]
         part.shape = (len(rows), *self.shape[1:])
         # Whatever changes a file of the part changes the stamp of the whole.
         part.stamp = _digest([self.stamp], rows)
@@ -217,20 +220,20 @@ def looks_of(ids: Sequence[str], examined: Sequence[Examined]) -> dict[str, Look
     return {item: one.look for item, one in pairs}
 
 
-def _listed(folder: Path, paths: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Bytes and time of change (ns) of each file; -1 where there is none."""
-    listed: dict[str, dict[str, tuple[int, int]]] = {}
-    states = np.full((len(paths), 2), -1, dtype=np.int64)
+def _listed(folder: Path, paths: Sequence[str]) -> NDArray[np.int64]:
+    """Bytes, and times of change (ns) of content and file, ``(3, N)``; -1 where there is none."""
+    listed: dict[str, dict[str, tuple[int, int, int]]] = {}
+    states = np.full((3, len(paths)), -1, dtype=np.int64)
     for row, path in enumerate(paths):
         parent, _, name = path.rpartition("/")
         if parent not in listed:
             listed[parent] = _entries(folder / parent)
-        states[row] = listed[parent].get(name, (-1, -1))
-    return states[:, 0].copy(), states[:, 1].copy()
+        states[:, row] = listed[parent].get(name, -1)
+    return states
 
 
-def _entries(folder: Path) -> dict[str, tuple[int, int]]:
-    states: dict[str, tuple[int, int]] = {}
+def _entries(folder: Path) -> dict[str, tuple[int, int, int]]:
+    states = {}
     try:
         with os.scandir(folder) as entries:
             for entry in entries:
@@ -239,7 +242,8 @@ def _entries(folder: Path) -> dict[str, tuple[int, int]]:
                 with contextlib.suppress(FileNotFoundError):
                     state = entry.stat()
                     if stat.S_ISREG(state.st_mode):
-                        states[entry.name] = (state.st_size, state.st_mtime_ns)
+                        times = state.st_mtime_ns, last_changed(state)
+                        states[entry.name] = (state.st_size, *times)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:

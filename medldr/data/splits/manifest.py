@@ -29,7 +29,7 @@ from medldr.data.config import DatasetConfig
 from medldr.data.counting import some
 from medldr.data.image_table import ImageTable
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.files import write_text
+from medldr.folders.files import last_changed, write_text
 from medldr.folders.records import check_record, read_content
 from medldr.types import SplitName
 
@@ -168,7 +168,7 @@ def read_manifest(path: Path) -> Manifest:
             f"data.manifest: {path} cannot be read ({error.strerror}). Put the file back, or make "
             "one with `medldr data split`"
         ) from error
-    return _read(path, facts.st_mtime_ns, facts.st_size)
+    return _read(path, last_changed(facts), facts.st_size)
 
 
 @functools.lru_cache(maxsize=4)  # splits, parts and checks of one run ask for the same file

@@ -21,8 +21,9 @@ OLD = (1_000_000_000, 1_000_000_000)
 
 
 @pytest.fixture
-def files(tmp_path):
-    """Forty files that have not changed for long; every seventh is bad."""
+def files(tmp_path, monkeypatch):
+    """Forty files that count as unchanged for long; every seventh is bad."""
+    monkeypatch.setattr(memory, "_SETTLED_NS", 0)
     folder = tmp_path / "data"
     folder.mkdir()
     for number in range(40):
@@ -83,13 +84,34 @@ def test_a_touched_file_is_not_decoded_again_and_a_changed_one_alone_is(ask, fil
     assert read == []  # the content of a bad file is known
 
 
-def test_a_change_of_the_same_size_and_time_is_seen_where_the_file_was_young(ask, files):
+def test_a_change_of_the_same_size_and_time_is_seen_where_the_file_was_young(
+    ask, files, monkeypatch
+):
+    monkeypatch.setattr(memory, "_SETTLED_NS", 60_000_000_000)
+    monkeypatch.setattr(memory, "last_changed", lambda state: state.st_mtime_ns)
     now = time.time_ns()
     os.utime(files[4], ns=(now, now))
     ask()
     files[4].write_text("gold 4")
     os.utime(files[4], ns=(now, now))
     assert ask()[1] == [files[4].name]
+
+
+def test_files_that_changed_places_are_read_though_bytes_and_times_are_equal(
+    ask, files, monkeypatch
+):
+    before, _ = ask()
+    with monkeypatch.context() as patch:
+        patch.setattr(memory, "content_of", lambda path: pytest.fail(f"{path} read again"))
+        assert ask() == (before, [])
+    for one, other in ((0, "aside"), (1, 0), ("aside", 1)):  # a bad one and a good one
+        place = {"aside": files[0].with_name("aside")} | dict(enumerate(files))
+        place[one].rename(place[other])
+    files[2].write_text("gold 2")
+    os.utime(files[2], OLD)
+    after, read = ask()
+    assert [one.reason for one in after[:2]] == ["", "it is bad"]
+    assert read == [files[2].name]
 
 
 def test_what_is_asked_otherwise_is_read_again_where_it_must_be(ask, files):
