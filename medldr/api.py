@@ -45,19 +45,25 @@ def train(
 
 @takes_plugins
 def evaluate(
-    folder: str | Path, *, device: str | None = None, plugins: Sequence[str] = ()
+    folder: str | Path,
+    *,
+    device: str | None = None,
+    new_test: bool = False,
+    plugins: Sequence[str] = (),
 ) -> Evaluated:
     """Predict and score with a run's selected weights again; returns `evaluation.json`.
 
     Args:
         folder: The run folder.
         device: Device to use; unset: the run's own.
+        new_test: Score it on the test data as it is now, where that alone has changed; the
+            evaluation of before is kept as ``evaluation.1.json`` and so on.
         plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If the folder holds no trained run, or its data has changed.
     """
-    return Evaluated(evaluate_run(folder, device=device))
+    return Evaluated(evaluate_run(folder, device=device, new_test=new_test))
 
 
 @takes_plugins

@@ -111,6 +111,14 @@ def evaluate(
     folder: Run,
     device: Device = None,
     run: PickedRun = None,
+    new_test: Annotated[
+        bool,
+        typer.Option(
+            "--new-test",
+            help="Score it on the test data as it is now, where that alone has changed; the "
+            "evaluation of before is kept.",
+        ),
+    ] = False,
 ) -> None:
     """Predict with a run's selected weights again, score them, and rewrite the run's page."""
     from medldr.folders.one_run import one_run
@@ -119,7 +127,7 @@ def evaluate(
     from medldr.reporting import print_run
     from medldr.run import evaluate_run
 
-    evaluate_run(folder, device=device)
+    evaluate_run(folder, device=device, new_test=new_test)
     print_run(folder)
 
 

@@ -18,12 +18,14 @@ from rich.console import Console
 from medldr.algorithms import build_algorithm
 from medldr.config import RunConfig, identify
 from medldr.data import Data, build_data, list_bad_files
-from medldr.data.same_data import refuse_changed_data
+from medldr.data.same_data import CURE as RETRAIN
+from medldr.data.same_data import JUDGED, TRAINING, compare_parts, refuse_changed_data
 from medldr.data.seen import write_seen
 from medldr.errors import InputError
 from medldr.evaluation.checked import (
     checked_config,
     forget_scored,
+    keep_evaluation,
     note_scored,
     refuse_other_weights,
 )
@@ -33,6 +35,8 @@ from medldr.evaluation.evaluate_rules import (
     predict_and_score,
     rules_with_weights,
 )
+from medldr.evaluation.predictions.stored import other_answers, stored_answers
+from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
 from medldr.folders.one_run import one_run
@@ -68,6 +72,7 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     root = getattr(config.data, "root", None)
     model = build_model(config.model, data.spec, seed=config.seed, root=root)
     algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
+    hold_to_start(config, folder, data, fabric)
     note_data(folder, data, fabric, start)
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
@@ -148,6 +153,30 @@ def _work(
     return True
 
 
+def hold_to_start(config: RunConfig, folder: RunFolder, data: Data, fabric: Fabric) -> None:
+    """Let an unfinished run go on only with the data that its weights have been made of so far.
+
+    Raises:
+        InputError: If what trains or selects has changed since; naming it. What only judges may
+            change, unless the run reads it meanwhile.
+    """
+    if folder.has_state:
+        changed = compare_parts(data, read_run_record(folder)).changed
+        reads_all = config.evaluation.domain_curves or any(
+            rule.startswith("oracle") for rule in config.training.select
+        )
+        if TRAINING in changed or (changed and reads_all):
+            told = "; ".join(changed.values())
+            raise InputError(
+                f"cannot resume {folder.path}: its data has changed since it began: {told}. "
+                f"{RETRAIN}"
+            )
+        if changed and fabric.is_global_zero:
+            text = f"training goes on, though this has changed since it began: {changed[JUDGED]}"
+            Console(stderr=True, highlight=False).print(text, soft_wrap=True, markup=False)
+    fabric.barrier()  # no process may record its data before all have read the old record
+
+
 def note_data(
     folder: RunFolder, data: Data, fabric: Fabric, start: Mapping[str, Any] = MappingProxyType({})
 ) -> None:
@@ -165,8 +194,7 @@ def note_data(
     add_to_run_record(
         folder,
         data=data.record(),
-        data_hash=data.data_hash,
-        split_hash=data.split_hash,
+        **data.hashes(),
         spec=asdict(data.spec),
         **start,
     )
@@ -202,12 +230,18 @@ def write_report_or_warn(folder: RunFolder) -> None:
     write(folder)
 
 
-def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
+def evaluate_run(
+    folder: Path | str, *, device: str | None = None, new_test: bool = False
+) -> RunResult:
     """Predict and score a trained run again, in its precision, and rewrite its page.
+
+    Where the answers are not those that were stored, it says so.
 
     Args:
         folder: The run folder.
         device: Device to use; unset: the run's own `machine.device`.
+        new_test: Score it on the test data as it is now, where that alone has changed; the
+            evaluation of before is kept as ``evaluation.1.json`` and so on.
 
     Raises:
         InputError: If the folder holds no trained run, or its data has changed.
@@ -216,33 +250,41 @@ def evaluate_run(folder: Path | str, *, device: str | None = None) -> RunResult:
     before = read_run_record(files)
     config = checked_config(files, before)
     fabric = make_single_fabric(config, precision=before.precision, device=device)
-    data = unchanged_data(config, files, before)
+    data = unchanged_data(config, files, before, new_test=new_test)
     check_scoring(config, data)
+    stored = stored_answers(files)
+    if changed := compare_parts(data, before).changed:
+        keep_evaluation(files, changed[JUDGED])
     forget_scored(files)
     # Metadata and card may be new.
     note_data(files, data, fabric)
     predict_and_score(config, data, files, fabric, rules_with_weights(files, before))
     note_scored(files)
+    if note := other_answers(stored, read_predictions(files.predictions)):
+        Console(stderr=True, highlight=False).print(note, soft_wrap=True, markup=False)
     write_report_or_warn(files)
     return RunResult.read(files)
 
 
-def unchanged_data(config: RunConfig, files: RunFolder, record: RunRecord) -> Data:
+def unchanged_data(
+    config: RunConfig, files: RunFolder, record: RunRecord, *, new_test: bool = False
+) -> Data:
     """The data of a trained run, as it was in training.
+
+    Args:
+        config: Its configuration.
+        files: Its folder.
+        record: Its `run.json`.
+        new_test: Whether what only judges may be other data than it was.
 
     Raises:
         InputError: If it cannot be read, or has changed since.
     """
     data = build_data(config)
-    for what, now, then in (
-        ("data_hash", data.data_hash, record.data_hash),
-        ("split_hash", data.split_hash, record.split_hash),
-    ):
-        if now != then:
-            raise InputError(
-                f"the data of {files.path} has changed since training ({what} is now {now[:12]}, "
-                f"was {str(then)[:12]}). Restore the original files, or train again"
-            )
+    compared = compare_parts(data, record)
+    if compared.changed.keys() - ({JUDGED} if new_test else ()):
+        told = compared.told(files.path)
+        raise InputError(f"the data of {files.path} has changed since training: {told}")
     return data
 
 

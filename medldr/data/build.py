@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +21,7 @@ from medldr.data.checks.group_labels import stray_labels
 from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
-from medldr.data.hashes import hash_parts, hash_rows, hash_splits, hash_table
+from medldr.data.hashes import hash_part, hash_parts, hash_rows, hash_splits, hash_table
 from medldr.data.image_table import ImageTable, LazyImages
 from medldr.data.listing.tables import sheet_of_book
 from medldr.data.load import load_table_and_pack, whole_at_input_size
@@ -86,6 +87,21 @@ class Data:
         """The split that chooses the model: ``val``, else ``id_val``; None without either."""
         return selection_split(self.rows)
 
+    @functools.cached_property
+    def parts_hashes(self) -> dict[str, dict[str, str]]:
+        """See `medldr.data.hashes.hash_parts`."""
+        return hash_parts(self.table, self.rows)
+
+    def hashes(self) -> dict[str, str | None]:
+        """One number each for `run.json`: of all data, its splits, what trains and what judges."""
+        parts = {part: hash_part(columns) for part, columns in self.parts_hashes.items()}
+        return {
+            "data_hash": self.data_hash,
+            "split_hash": self.split_hash,
+            "train_data_hash": parts["training"],
+            "test_data_hash": parts.get("judged"),
+        }
+
     def record(self) -> dict[str, Any]:
         """What `run.json` says of the data."""
         groups = {split: self.table.groups[rows] for split, rows in self.rows.items()}
@@ -100,7 +116,7 @@ class Data:
             "card": None if self.card is None else dict(self.card),
             "reading": None if self.table.reading is None else dict(self.table.reading),
             "reader": READER,
-            "parts": hash_parts(self.table, self.rows),
+            "parts": self.parts_hashes,
         }
 
     def manifest(self) -> dict[str, Any]:

@@ -7,18 +7,24 @@ to its data: see `medldr.data.same_data`.
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.image_table import ImageTable
+from medldr.data.checks.table_checks import each_part, look_at
+from medldr.data.image_table import ImageTable, LazyImages
 
 Rows = NDArray[np.int64]
+Parts = Mapping[str, Mapping[str, str]]
 
 PARTS: Final = {"training": ("train", "id_val", "val"), "judged": ("id_test", "test")}
 """Splits that decide the weights, and splits that only judge them."""
+
+_IMAGES: Final = {"images", "stored images", "files"}
+"""Columns that stand for what images hold, by how they are read."""
 
 
 def hash_table(table: ImageTable) -> str:
@@ -67,9 +73,11 @@ def hash_parts(table: ImageTable, rows: Mapping[str, Rows]) -> dict[str, dict[st
         rows: Rows of each split.
 
     Returns:
-        For each of `PARTS` that has rows: ``labels``, ``domains``, ``groups``, ``splits`` (the data
-        set's own), and ``images`` where every file was looked at: the values of each, and what
-        its header says of them.
+        For each of `PARTS` that has rows: ``items`` (which ids each split holds), ``labels``,
+        ``domains``, ``groups``, ``splits`` (the data set's own), and one of these: ``images``,
+        where every file was looked at: the values of each, and what its header says of them;
+        ``stored images``, where they are at hand as they are stored; ``files``, the checksums of
+        those of the whole data set.
     """
     parts = {}
     for part, splits in PARTS.items():
@@ -77,23 +85,61 @@ def hash_parts(table: ImageTable, rows: Mapping[str, Rows]) -> dict[str, dict[st
         if not used:
             continue
         of_part = np.concatenate(list(used.values()))
+        items = (f"{name}/{item}" for name in used for item in table.ids[used[name]].tolist())
+        kind, contents = _contents(table, of_part)
         parts[part] = {
+            "items": hash_texts(items),
             "labels": hashlib.sha256(label_bytes(table.labels[of_part])).hexdigest(),
             "domains": hash_texts(table.domains[of_part].tolist()),
             "groups": hash_texts(table.groups[of_part].tolist()),
             "splits": hash_texts(table.splits[of_part].tolist()),
+            kind: hash_texts(contents),
         }
-        if table.looks is not None:
-            parts[part]["images"] = hash_texts(_contents(table, of_part))
     return parts
 
 
-def _contents(table: ImageTable, rows: Rows) -> Iterable[str]:
-    """What each image was made of, where every file was looked at."""
-    looks = table.looks.by_id if table.looks is not None else {}
-    for row in rows.tolist():
-        header = table.facts[row].header if table.facts else ""
-        yield f"{looks[str(table.ids[row])].digest.hex()} {header}"
+def _contents(table: ImageTable, rows: Rows) -> tuple[str, Iterable[str]]:
+    """What the images hold, and which of the columns that is."""
+    if table.looks is not None:
+        headers = (table.facts[row].header if table.facts else "" for row in rows.tolist())
+        looks = (table.looks.by_id[item].digest.hex() for item in table.ids[rows].tolist())
+        return "images", map(" ".join, zip(looks, headers, strict=True))
+    if table.hashes and isinstance(table.images, np.memmap | LazyImages):
+        return "files", map("=".join, sorted(table.hashes.items()))
+    found = each_part(table.images, rows, look_at, title=f"comparing images of {table.name}")
+    return "stored images", (look.digest.hex() for look in itertools.chain.from_iterable(found))
+
+
+def hash_part(columns: Mapping[str, str]) -> str:
+    """One sha256 of all columns of a part."""
+    return hash_texts(f"{name}={sha256}" for name, sha256 in sorted(columns.items()))
+
+
+def changed_columns(now: Parts, then: Parts) -> dict[str, list[str]]:
+    """Columns that differ, by part; one that is known of only one of them is not compared.
+
+    Example:
+        >>> now = {"training": {"items": "1", "labels": "2"}, "judged": {"items": "3"}}
+        >>> changed_columns(now, {"training": {"items": "1", "labels": "9", "images": "4"}})
+        {'training': ['labels'], 'judged': ['items']}
+    """
+    changed = {}
+    for part in PARTS:
+        one, other = now.get(part, {}), then.get(part, {})
+        columns = [name for name in one if name in other and one[name] != other[name]]
+        if not one or not other:
+            columns = ["items"] if one or other else []
+        if columns:
+            changed[part] = columns
+    return changed
+
+
+def are_by_content(now: Parts, then: Parts) -> bool:
+    """Whether items and images of both are known, so that equal columns mean equal data."""
+    return all(
+        {"items"} <= both and both & _IMAGES
+        for both in (now[part].keys() & then.get(part, {}).keys() for part in now)
+    )
 
 
 def label_bytes(labels: NDArray[np.int64] | NDArray[np.float32]) -> bytes:

@@ -6,8 +6,9 @@ changed: neither the content of any file, nor what headers, tables and rules say
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, cast
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from rich.console import Console
@@ -18,15 +19,31 @@ from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
 from medldr.data.files.read import READER
 from medldr.data.files.rules import SCAN
-from medldr.data.hashes import PARTS, hash_parts, hash_table
+from medldr.data.hashes import (
+    PARTS,
+    Parts,
+    are_by_content,
+    changed_columns,
+    hash_parts,
+    hash_table,
+)
 from medldr.data.image_table import ImageTable
 from medldr.data.load import absence, load_table, whole_at_input_size
+from medldr.data.splits.make import make_splits
 from medldr.data.store import find_pack
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, read_json
 from medldr.folders.run_record import RunRecord, read_run_record
 
+if TYPE_CHECKING:
+    from medldr.data.build import Data
+
+TRAINING, JUDGED = PARTS
 CURE = "Restore the data that it was trained on, or train it again with --restart"
+RESCORE = (
+    "Restore the data that it was scored on, or score the trained network on the new: medldr "
+    "evaluate {} --new-test"
+)
 
 _DIVIDING = (
     *("held_out", "held_out_rows", "split_rule", "split_seed", "val_fraction", "test_fraction"),
@@ -40,12 +57,18 @@ class Comparison(NamedTuple):
     """What came of comparing a run's data with the files as they are.
 
     Attributes:
-        changed: What differs, in words; empty where nothing does.
+        changed: What differs, in words, by part of `PARTS`; empty where nothing does. What cannot
+            be told to be of the judged part alone counts as of the training part.
         not_compared: Why nothing could be compared, in words; empty where it was.
     """
 
-    changed: tuple[str, ...] = ()
+    changed: Mapping[str, str] = {}
     not_compared: str = ""
+
+    def told(self, folder: Path | str) -> str:
+        """What differs, and the cure, for the run of a folder."""
+        cure = CURE if TRAINING in self.changed else RESCORE.format(folder)
+        return f"{'; '.join(self.changed.values())}. {cure}"
 
 
 class DataComparer:
@@ -75,18 +98,12 @@ class DataComparer:
                 return Comparison(not_compared=table)
             table = whole_at_input_size(table, config.transform)
         except InputError as error:
-            return Comparison((str(error),))
+            return Comparison({TRAINING: str(error)})
         if _is_of_scans(table) and record.data.reader != READER:
             reader = f"reader {record.data.reader}" if record.data.reader else "an earlier reader"
-            return Comparison((f"its files were read by {reader} of medldr, and this is {READER}",))
-        changed = tuple(_differences(table, record, read_json(files.splits)))
-        if changed or hash_table(table) == record.data_hash:
-            return Comparison(changed)
-        other = [n for n, sha256 in table.hashes.items() if record.data.files.get(n) != sha256]
-        difference = (
-            f"checksum of {', '.join(other)}" if other else "order of its items, or their shape"
-        )
-        return Comparison((difference,))
+            text = f"its files were read by {reader} of medldr, and this is {READER}"
+            return Comparison({TRAINING: text})
+        return Comparison(_differences(config, table, record, read_json(files.splits)))
 
     def _table(self, section: DatasetConfig) -> ImageTable | str | None:
         """The table; why it is not here; or None where a data set has no files."""
@@ -113,14 +130,30 @@ def refuse_changed_data(config: RunConfig, files: RunFolder) -> None:
     """
     comparison = DataComparer().compare(config, files)
     if comparison.changed:
-        raise InputError(
-            f"{files.path} has finished, but its data has changed since: "
-            f"{'; '.join(comparison.changed)}. {CURE}"
-        )
+        told = comparison.told(files.path)
+        raise InputError(f"{files.path} has finished, but its data has changed since: {told}")
     if comparison.not_compared:
         console = Console(stderr=True, highlight=False)
         text = f"not compared with the data of {files.path}: {comparison.not_compared}"
         console.print(text, soft_wrap=True, markup=False)
+
+
+def compare_parts(data: Data, record: RunRecord) -> Comparison:
+    """Compare data that was read and divided with what a run's record says of its own.
+
+    Where the record does not know what images hold (as that of an older version, or of files now
+    packed), the hashes of all data and of its division count, as of the training part.
+    """
+    now = data.parts_hashes
+    changed = _in_words(now, record)
+    if not changed:
+        content = are_by_content(now, record.data.parts)
+        for what, current in data.hashes().items():
+            then = getattr(record, what)
+            if what.endswith("_data_hash") is content and current != then:
+                part = JUDGED if what == "test_data_hash" else TRAINING
+                changed[part] = f"{what} is now {str(current)[:12]}, was {str(then)[:12]}"
+    return Comparison(changed)
 
 
 def _load(section: DatasetConfig) -> ImageTable | str | None:
@@ -145,21 +178,35 @@ def _is_of_scans(table: ImageTable) -> bool:
 
 
 def _differences(
-    table: ImageTable, record: RunRecord, manifest: Mapping[str, Any]
-) -> Iterator[str]:
+    config: RunConfig, table: ImageTable, record: RunRecord, manifest: Mapping[str, Any]
+) -> dict[str, str]:
     """What differs from the data of a run, item by item and column by column."""
     row_of = {item: row for row, item in enumerate(table.ids.tolist())}
     splits: Mapping[str, list[str]] = manifest["splits"]
     before = {item for ids in (*splits.values(), manifest["left_out"]) for item in ids}
     gone, new = before - row_of.keys(), row_of.keys() - before
-    for items, what in ((gone, "gone"), (new, "new")):
-        if items:
-            yield f"{counted(len(items), 'item is', 'items are')} {what}, such as {min(items)}"
-    if gone:
-        return
-    rows = {name: np.array([row_of[item] for item in ids]) for name, ids in splits.items()}
-    for part, columns in hash_parts(table, rows).items():
-        then = record.data.parts.get(part, {})
-        other = [name for name in columns if name in then and columns[name] != then[name]]
-        if other:
-            yield f"{', '.join(other)} of the {part} part ({', '.join(PARTS[part])})"
+    if gone or new:  # which may be divided in another way, too
+        section = cast(DatasetConfig, config.data).with_seed(config.seed)
+        rows, _ = make_splits(table, section)
+    else:
+        rows = {name: np.array([row_of[item] for item in ids]) for name, ids in splits.items()}
+    now = hash_parts(table, rows)
+    changed = _in_words(now, record)
+    if not are_by_content(now, record.data.parts):
+        for items, what in ((gone, "gone"), (new, "new")):
+            if items:
+                text = f"{counted(len(items), 'item is', 'items are')} {what}"
+                changed[TRAINING] = f"{text}, such as {min(items)}"
+        if not changed and hash_table(table) != record.data_hash:
+            files = record.data.files
+            other = [name for name, sha256 in table.hashes.items() if files.get(name) != sha256]
+            text = f"checksum of {', '.join(other)}" if other else "order of its items, or shape"
+            changed[TRAINING] = text
+    return changed
+
+
+def _in_words(now: Parts, record: RunRecord) -> dict[str, str]:
+    return {
+        part: f"{', '.join(columns)} of the {part} part ({', '.join(PARTS[part])})"
+        for part, columns in changed_columns(now, record.data.parts).items()
+    }

@@ -7,6 +7,7 @@ holds. Of a run without checksums, what follows from its predictions is checked.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -14,9 +15,9 @@ from medldr.config import RunConfig, load_config, run_hash
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences
 from medldr.evaluation.predictions.table import read_predictions
-from medldr.folders.checksums import changes, checksums_of, is_scored, result_files
+from medldr.folders.checksums import KEPT, changes, checksums_of, is_scored, result_files
 from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, checksum, write_text
 from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
 from medldr.types import Predictions
 
@@ -105,6 +106,45 @@ def refuse_other_latents(files: RunFolder, record: RunRecord) -> None:
         InputError: If the file was changed.
     """
     _refuse(files, _changed(files, record, files.latents))
+
+
+def keep_evaluation(files: RunFolder, changed: str) -> None:
+    """Keep the evaluations of a run, with their checksums, before it is scored on other test data.
+
+    They become ``evaluation.1.json`` and so on beside themselves, and the run has a note of it.
+
+    Args:
+        files: The run folder.
+        changed: What has changed, in words.
+
+    Raises:
+        InputError: If one is not as the run left it.
+    """
+    record = read_run_record(files)
+    known, kept = record.checksums or {}, dict[str, Path]()
+    for path in map(files.evaluation_of, (None, *record.selections)):
+        if not path.is_file():
+            continue
+        for name, what in _changed(files, record, path).items():
+            raise InputError(
+                f"{files.path / name} {what}, so it cannot be kept as the evaluation of before. "
+                "Put it back, or remove it"
+            )
+        places = (path.with_name(KEPT.format(number)) for number in itertools.count(1))
+        names = ((place.relative_to(files.path).as_posix(), place) for place in places)
+        # One without its checksum was left by a kill, and may go.
+        name, place = next(
+            one for one in names if not (one[0] in known if known else one[1].exists())
+        )
+        write_text(place, path.read_text(encoding="utf-8"))
+        kept[name] = place
+    if known:
+        known = {**known, **{name: checksum(place) for name, place in kept.items()}}
+    note = (
+        f"the test data has changed since training ({changed}), so the run was scored anew; its "
+        f"evaluation of before is {next(iter(kept), 'not there')}"
+    )
+    add_to_run_record(files, checksums=known or None, notes=[*record.notes, note])
 
 
 def forget_scored(files: RunFolder) -> None:

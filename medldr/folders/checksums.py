@@ -7,6 +7,7 @@ are no signature: whoever rewrites the files and `run.json` alike, checksums inc
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping
@@ -20,6 +21,8 @@ CHECKSUMS: Final = "checksums"
 FOLDERS: Final = ("selected", "submission", "stages")
 """Folders of a run whose files are results, but for the checkpoints of its stages."""
 MISSING: Final = "is missing"
+KEPT: Final = "evaluation.{}.json"
+"""Evaluations on test data that has changed since."""
 _OF_TRAINING: Final = ("run.json", "metrics.jsonl", "model.safetensors")
 
 
@@ -31,7 +34,7 @@ def result_files(files: RunFolder) -> dict[str, Path]:
     candidates = [
         files.config, files.splits, files.bad_files, files.metrics, files.model,
         files.predictions, files.evaluation, files.mistakes, files.preprocessing, files.unlike,
-        files.latents, files.seen,
+        files.latents, files.seen, *sorted(files.path.glob(KEPT.format("*"))),
     ]  # fmt: skip
     for folder in FOLDERS:
         below = sorted((files.path / folder).rglob("[!.]*"))
@@ -74,7 +77,11 @@ def is_scored(name: str) -> bool:
         [False, True]
         >>> is_scored("predictions.csv"), is_scored("metrics.jsonl")
         (True, False)
+        >>> is_scored("evaluation.1.json")  # kept when the run was scored on other test data
+        False
     """
+    if fnmatch.fnmatch(PurePosixPath(name).name, KEPT.format("*")):
+        return False
     folder, *inner = PurePosixPath(name).parts
     if not inner:
         return name not in _OF_TRAINING

@@ -152,6 +152,9 @@ class RunRecord(Record):
         data: The data.
         data_hash: A single hash of all data.
         split_hash: A single hash of the splits.
+        train_data_hash: A single hash of what decided the weights: images, labels, ids, groups and
+            domains of the training and selecting splits.
+        test_data_hash: The same of the splits that judge; None where there is none.
         spec: What the network knows about the data.
         precision: The precision used.
         device: The kind of device used: ``cpu``, ``cuda``.
@@ -186,6 +189,8 @@ class RunRecord(Record):
     data: DataRecord = DataRecord()
     data_hash: str | None = None
     split_hash: str | None = None
+    train_data_hash: str | None = None
+    test_data_hash: str | None = None
     spec: DataSpec | None = None
     precision: str | None = None
     device: str | None = None

@@ -115,8 +115,7 @@ def assemble(
         identity={
             "config": run_hash(config),
             "seed": config.seed,
-            "data": data.data_hash,
-            "splits": data.split_hash,
+            "data": data.parts_hashes["training"],
             **{key: facts[key] for key in WHAT if key in facts},
         },
         shared={

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 from own_scans import built as data_of
-from own_scans import dicom_files, images_of, nifti, noise, run_file, table, volumes
+from own_scans import dicom_files, images_of, nifti, noise, picture, run_file, table, volumes
 from PIL import Image
 
-from medldr.folders.files import RunFolder
+from medldr.errors import InputError
+from medldr.folders.files import RunFolder, read_json
 from medldr.folders.run_record import add_to_run_record
 
 pytestmark = pytest.mark.auto_precision
@@ -162,10 +163,8 @@ def trained(medldr, tmp_path, *words):
 def test_a_published_file_is_compared_by_its_checksum_and_not_read_again(
     tmp_path, medldr, monkeypatch
 ):
-    random = np.random.default_rng(0)
-
     def write(flip):
-        arrays = {}
+        random, arrays = np.random.default_rng(0), {}
         for part in ("train", "val", "test"):
             arrays[f"{part}_images"] = random.integers(0, 256, (8, 28, 28), dtype=np.uint8)
             arrays[f"{part}_labels"] = np.array([[0], [1]] * 4, np.uint8) ^ flip
@@ -203,3 +202,150 @@ def test_a_picture_of_a_tree_is_told_by_its_content_even_where_its_size_is_the_s
     refused = medldr(*start)
     assert refused.code == 2
     assert "images of the" in refused.err
+
+
+def write_split_table(folder, brighter=(), labels=None, count=12, more=()):
+    """Pictures with splits of their own, some of them brighter, and their table."""
+    splits = ("train", "train", "val", "test")
+    names = [
+        picture(folder / f"p{n}.png", seed=n, level=100 * (n in brighter)) for n in range(count)
+    ]
+    rows = [(name, (labels or "aaaabbbbaaaa")[n], splits[n % 4]) for n, name in enumerate(names)]
+    return table(folder, [*rows, *more], "path,label,split")
+
+
+TEST_PICTURES = (3, 7)
+SPLIT = {"split": "split"}
+
+
+@pytest.fixture
+def divided(tmp_path, medldr):
+    """A finished run on pictures with splits of their own: folder of scans, run, and a command."""
+    scans = tmp_path / "scans"
+    file = write_split_table(scans)
+    run = run_file(tmp_path, file, **SPLIT)
+    assert medldr("train", run, "--out", tmp_path / "runs").code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    return scans, RunFolder(folder), lambda *words: medldr(*words[:1], folder, *words[1:])
+
+
+def weights_of(files):
+    return files.model.read_bytes()
+
+
+def test_a_repaired_test_image_costs_no_training(divided, medldr):
+    scans, files, call = divided
+    weights, before = weights_of(files), files.evaluation.read_text()
+    hashes = read_json(files.run)
+    write_split_table(scans, brighter=TEST_PICTURES)
+    refused = call("evaluate")
+    assert refused.code == 2
+    assert "images of the judged part" in refused.err
+    assert "--new-test" in refused.err
+    assert files.evaluation.read_text() == before
+    scored = call("evaluate", "--new-test")
+    assert scored.code == 0, scored.err
+    assert "2 of 6 answers are not those of before" in scored.err
+    assert weights_of(files) == weights
+    assert files.path.joinpath("evaluation.1.json").read_text() == before
+    assert files.evaluation.read_text() != before
+    now = read_json(files.run)
+    assert now["train_data_hash"] == hashes["train_data_hash"]
+    assert now["test_data_hash"] != hashes["test_data_hash"]
+    assert any("evaluation.1.json" in note for note in now["notes"])
+    assert call("verify").code == 0
+    again = call("evaluate")
+    assert (again.code, "answers" in again.err) == (0, False)
+    write_split_table(scans)
+    assert call("evaluate", "--new-test").code == 0
+    assert files.path.joinpath("evaluation.2.json").is_file()
+    files.path.joinpath("evaluation.1.json").write_text("{}")
+    assert "evaluation.1.json was changed" in call("verify").out
+
+
+def test_an_image_that_joins_the_test_split_is_scored_with_the_weights_as_they_are(divided):
+    scans, files, call = divided
+    weights = weights_of(files)
+    write_split_table(scans, more=[(picture(scans / "a0.png", 77), "b", "test")])
+    refused = call("evaluate")
+    assert refused.code == 2
+    assert "items, labels" in refused.err
+    assert "training part" not in refused.err
+    assert call("evaluate", "--new-test").code == 0
+    assert weights_of(files) == weights
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"brighter": (0,)}, "images of the training part"),
+        ({"brighter": (2,)}, "images of the training part"),
+        ({"labels": "baaaabbbaaaa"}, "labels of the training part"),
+        ({"count": 10}, "items, labels"),  # the last one of validation is gone
+    ],
+)
+def test_what_trained_or_selected_is_never_another(divided, change, named):
+    scans, _, call = divided
+    write_split_table(scans, **change)
+    for words in (("evaluate",), ("evaluate", "--new-test")):
+        refused = call(*words)
+        assert (refused.code, named in refused.err) == (2, True)
+
+
+def test_an_unfinished_run_goes_on_with_another_test_split_and_no_other_training(
+    tmp_path, medldr, monkeypatch
+):
+    scans = tmp_path / "scans"
+    run = run_file(tmp_path, write_split_table(scans), **SPLIT)
+    start = ("train", run, "--out", tmp_path / "runs", "training.epochs=2")
+    with monkeypatch.context() as patch:
+        patch.setattr("medldr.run.predict_and_score", stop)
+        assert medldr(*start).code != 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    record = RunFolder(folder).run
+    before = read_json(record)["train_data_hash"]
+    write_split_table(scans, brighter=(0,))
+    refused = medldr(*start)
+    assert refused.code == 2
+    assert "cannot resume" in refused.err
+    assert "images of the training part" in refused.err
+    assert read_json(record)["train_data_hash"] == before
+    write_split_table(scans, brighter=TEST_PICTURES)
+    gone_on = medldr(*start)
+    assert gone_on.code == 0, gone_on.err
+    assert "training goes on, though" in gone_on.err
+    assert "images of the judged part" in gone_on.err
+
+
+def stop(*_):
+    raise InputError("stopped here")
+
+
+def test_pictures_of_equal_bytes_that_changed_places_are_found(tmp_path, medldr):
+    random = np.random.default_rng(0)
+    for place in ("a/no", "a/yes", "b/no", "b/yes"):
+        (tmp_path / "tree" / place).mkdir(parents=True)
+        for number in range(6):
+            pixels = random.integers(0, 256, (16, 16, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "tree" / place / f"{number}.bmp")
+    run = run_file(
+        tmp_path, None, name="domain_folders", root=str(tmp_path / "tree"), size=16,
+        held_out=["b"], allow_missing_classes=False,
+    )  # fmt: skip
+    run.write_text(run.read_text().replace("allow_missing_classes: false, ", ""))
+    assert medldr("train", run, "--out", tmp_path / "runs").code == 0
+    (folder,) = (tmp_path / "runs").iterdir()
+    one, other = tmp_path / "tree/b/no/1.bmp", tmp_path / "tree/b/yes/1.bmp"
+    swap(one, other)
+    refused = medldr("evaluate", folder)
+    assert (refused.code, "images of the judged part" in refused.err) == (2, True)
+    swap(one, other)
+    swap(tmp_path / "tree/a/no/1.bmp", tmp_path / "tree/a/yes/1.bmp")
+    refused = medldr("evaluate", folder, "--new-test")
+    assert (refused.code, "images of the training part" in refused.err) == (2, True)
+
+
+def swap(one, other):
+    aside = one.with_name("aside")
+    for source, target in ((one, aside), (other, one), (aside, other)):
+        source.rename(target)

@@ -152,10 +152,25 @@ def test_changed_data_is_not_evaluated_as_if_it_were_the_same(trained, tmp_path,
     folder, _ = trained
     copy = RunFolder(tmp_path / "run")
     copytree(folder.path, copy.path)
-    record_of_another(copy, data_hash="0" * 64)
+    record_of_another(copy, train_data_hash="0" * 64)
     ended = medldr("evaluate", copy.path)
     assert ended.code == 2
-    assert "has changed since training" in ended.err
+    assert "has changed since training: train_data_hash" in ended.err
+
+
+def test_a_run_of_an_older_version_is_held_to_the_hash_of_all_data(trained, tmp_path, medldr):
+    folder, _ = trained
+    copy = RunFolder(tmp_path / "run")
+    copytree(folder.path, copy.path)
+    record = json.loads(folder.run.read_text())
+    parts = {part: {"labels": of["labels"]} for part, of in record["data"]["parts"].items()}
+    older = {"data": record["data"] | {"parts": parts}, "train_data_hash": None}
+    record_of_another(copy, **older)
+    assert medldr("evaluate", copy.path, "--device", "cpu").code == 0
+    record_of_another(copy, **older, data_hash="0" * 64)
+    ended = medldr("evaluate", copy.path)
+    assert ended.code == 2
+    assert "data_hash is now" in ended.err
 
 
 def test_runs_are_compared_as_a_table_and_a_page(trained, small, tmp_path, medldr):

@@ -13,7 +13,7 @@ from typing import cast
 from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data.config import DatasetConfig
-from medldr.data.same_data import CURE, DataComparer
+from medldr.data.same_data import CURE, RESCORE, TRAINING, DataComparer
 from medldr.data.splits.manifest import held_out_domains
 from medldr.data.store import find_pack
 from medldr.errors import InputError
@@ -81,7 +81,7 @@ def changed_data(folder: SweepFolder, planned: Sequence[Planned]) -> tuple[list[
     Returns:
         What has changed, and notes on what could not be compared.
     """
-    changes: dict[str, list[Planned]] = {}
+    changes: dict[tuple[str, str], list[Planned]] = {}
     notes: list[str] = []
     comparer = DataComparer()
     for entry in planned:
@@ -89,15 +89,20 @@ def changed_data(folder: SweepFolder, planned: Sequence[Planned]) -> tuple[list[
             continue
         with contextlib.suppress(InputError):  # a damaged record is reported with its state
             compared = comparer.compare(entry.config, folder.run(entry.member.run))
-            for text in compared.changed:
-                changes.setdefault(text, []).append(entry)
+            for change in compared.changed.items():
+                changes.setdefault(change, []).append(entry)
             if compared.not_compared:
                 reason = compared.not_compared
                 notes.append(f"finished runs were not compared with their data: {reason}")
     changed = [
         in_some(f"its data has changed since: {text}", [entry.member.label for entry in entries])
-        + f". {CURE}: medldr train {folder.config(entries[0].member.run)} --out {folder.path} "
-        "--restart"
-        for text, entries in changes.items()
+        + f". {_cure(folder, part, entries[0].member.run)}"
+        for (part, text), entries in changes.items()
     ]
     return changed, list(dict.fromkeys(notes))
+
+
+def _cure(folder: SweepFolder, part: str, run: str) -> str:
+    if part != TRAINING:
+        return RESCORE.format(folder.run(run).path)
+    return f"{CURE}: medldr train {folder.config(run)} --out {folder.path} --restart"

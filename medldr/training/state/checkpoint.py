@@ -18,15 +18,16 @@ VERSION: Final = 1
 WHAT: Final = {
     "config": ("the configuration", "start a new run, or restore config.yaml"),
     "seed": ("the seed", "start a new run"),
-    "data": ("the training data (hash)", "restore the data, or start over with --restart"),
-    "splits": ("the splits (hash)", "restore the data, or start over with --restart"),
     "precision": ("the resolved precision", "set training.precision, or start over with --restart"),
     "device": ("the kind of device", "set machine.device, or start over with --restart"),
     "threads": ("the number of CPU threads", "set machine.threads, or start over with --restart"),
     "processes": ("the number of processes", "set machine.devices, or start over with --restart"),
     "compile": ("machine.compile", "set machine.compile, or start over with --restart"),
 }
-"""What must match for a resumed run to equal an uninterrupted one, and the cure if it does not."""
+"""What must match for a resumed run to equal an uninterrupted one, and the cure if it does not.
+
+Its data is compared column by column, so that a run may go on from a pack of what it began with.
+"""
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,14 @@ class Checkpoints:
             for key, (what, cure) in WHAT.items()
             if identity.get(key) != self.identity[key]
         ]
+        # One of an earlier version names all data, which a run's record was compared with.
+        now, then = self.identity.get("data", {}), identity.get("data")
+        known = now.keys() & then.keys() if isinstance(then, Mapping) else ()
+        if other := sorted(name for name in known if now[name] != then[name]):
+            differences.append(
+                f"the training data has changed: {', '.join(other)} (restore the data, or start "
+                "over with --restart)"
+            )
         if differences:
             raise InputError(f"cannot resume {self.folder.path}: {'; '.join(differences)}")
         try:
