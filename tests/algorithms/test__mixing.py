@@ -24,18 +24,6 @@ def test_a_draw_is_one_share_and_one_permutation_from_the_global_generator():
     assert not torch.equal(following.partner, partner)
 
 
-@pytest.mark.parametrize("concentration", [0.2, 1.0, 2.0])
-def test_shares_have_the_moments_of_the_beta_distribution(concentration):
-    torch.manual_seed(0)
-    shares = np.array([draw_pairs(1, concentration).share.item() for _ in range(1500)])
-    assert shares.min() >= 0
-    assert shares.max() <= 1
-    # Beta(a, a): mean 1/2, variance 1 / (4 (2 a + 1)).
-    variance = 1 / (4 * (2 * concentration + 1))
-    assert shares.mean() == pytest.approx(0.5, abs=4 * (variance / 1500) ** 0.5)
-    assert shares.var() == pytest.approx(variance, rel=0.1)
-
-
 def test_tiny_concentrations_give_shares_of_0_or_1_and_never_nan():
     torch.manual_seed(0)
     shares = torch.stack([draw_pairs(1, 1e-3).share for _ in range(200)])
@@ -83,12 +71,3 @@ def test_a_blend_keeps_the_memory_format(shape, layout):
     last = value.contiguous(memory_format=layout)
     assert blend(last, pairs).is_contiguous(memory_format=layout)
     assert torch.equal(blend(last, pairs), blend(value, pairs))
-
-
-def test_both_members_of_a_pair_get_their_part_of_the_gradient():
-    value = torch.randn(8, 3, requires_grad=True)
-    weight = torch.randn(8, 3)
-    (blend(value, Pairs(torch.tensor(0.3), PARTNER)) * weight).sum().backward()
-    back = weight.numpy()[np.argsort(PARTNER.numpy())]
-    expected = 0.3 * weight.numpy() + 0.7 * back
-    np.testing.assert_allclose(value.grad.numpy(), expected, rtol=1e-5, atol=1e-6)

@@ -1,8 +1,7 @@
-"""BCL: what each view is for, what is added up, and what stacks on it."""
+"""BCL beside its update, which `tests/fidelity` derives: its heads, and what stacks on it."""
 
 import dataclasses
 
-import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -30,53 +29,10 @@ def build(standins):
     return make
 
 
-def test_the_loss_is_alpha_times_a_corrected_classification_plus_beta_times_the_contrast(build):
-    model, algorithm, batch = build(alpha=1.5, beta=0.25, temperature=0.2)
-    out = algorithm.loss(model, batch)
-    prior = np.log(np.array([40, 30, 20, 10]) / 100)
-    z = model.features(batch.image)
-    logits = model.classify(z).detach().double().numpy() + prior
-    shifted = logits - logits.max(1, keepdims=True)
-    log_softmax = shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
-    original = -log_softmax[np.arange(12), batch.label.numpy()].mean()
-    assert out.logs["loss/original"].item() == pytest.approx(original, rel=1e-5)
-    both = torch.cat([model.features(batch.views[name]) for name in ("second", "third")])
-    # Batch normalisation of the embedding head sees all three views.
-    embedded = nn.functional.normalize(algorithm.embed(torch.cat([z, both])), dim=1)[12:]
-    corners = nn.functional.normalize(algorithm.prototype(model.head.weight), dim=1)
-    contrast = balanced_contrast(embedded, batch.label.repeat(2), corners, temperature=0.2)
-    assert out.logs["loss/bcl"].item() == pytest.approx(contrast.item(), rel=1e-5)
-    expected = 1.5 * original + 0.25 * contrast.item()
-    assert out.loss.item() == pytest.approx(expected, rel=1e-5)
-    torch.testing.assert_close(out.z, z)
-
-
 def test_all_views_go_through_the_network_at_once(build):
     model, algorithm, batch = build()
     algorithm.loss(model, batch)
     assert model.passes == 1
-
-
-def test_the_first_view_alone_is_classified_and_the_others_alone_contrasted(build):
-    model, algorithm, batch = build()
-    plain = algorithm.eval().loss(model, batch).logs  # the heads normalise each row by itself
-    other = {name: torch.randn_like(view) for name, view in batch.views.items()}
-    moved = algorithm.loss(model, batch._replace(views=other)).logs
-    assert torch.equal(moved["loss/original"], plain["loss/original"])
-    assert not torch.isclose(moved["loss/bcl"], plain["loss/bcl"])
-    moved = algorithm.loss(model, batch._replace(image=torch.randn_like(batch.image))).logs
-    assert not torch.isclose(moved["loss/original"], plain["loss/original"])
-    torch.testing.assert_close(moved["loss/bcl"], plain["loss/bcl"])
-
-
-def test_the_contrast_reaches_the_network_and_the_classifier(build):
-    model, algorithm, batch = build()
-    out = algorithm.loss(model, batch)
-    (
-        out.loss - algorithm.config.alpha * algorithm.classification_loss(out.logits, batch.label)
-    ).backward()
-    assert model.blocks[0].weight.grad.abs().sum() > 0
-    assert model.head.weight.grad.abs().sum() > 0  # by the prototypes
 
 
 @pytest.mark.parametrize(("head", "total"), [("cosine", 669_840), ("linear", 669_940)])
@@ -131,17 +87,6 @@ def test_methods_of_sets_stack_on_the_first_view(name, build):
         torch.testing.assert_close(out.loss, alone.loss + added)
     with pytest.raises(InputError, match="bcl does not fit multi-label"):
         build(name, task="multi-label", base={"name": "bcl"})
-
-
-def test_volumes_have_three_views_too(standins):
-    spec = dataclasses.replace(standins.make_spec(), spatial_size=(8, 8, 8))
-    config = plugins.load("models", "resnet18").Config(name="resnet18", width=0.125)
-    model = build_model(config, spec, seed=0)
-    algorithm = standins.make_algorithm("bcl", spec, model).train()
-    batch = standins.make_batch(spec, views=algorithm.views)
-    out = algorithm.loss(model, batch)
-    out.loss.backward()
-    assert torch.isfinite(out.loss)
 
 
 class Together:

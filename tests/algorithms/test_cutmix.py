@@ -137,38 +137,6 @@ def test_dtype_and_memory_format_stay(shape, layout, dtype, paste):
     assert seen.is_contiguous(memory_format=layout)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("size", [(5, 12), (8, 8, 8)])
-def test_clipping_raises_the_mean_share_by_as_much_as_in_a_simulation(size, build):
-    _, algorithm = build()
-    image = torch.zeros(8, 1, *size)
-
-    class Blind:
-        def features(self, seen):
-            return None
-
-    torch.manual_seed(0)
-    found = np.array(
-        [
-            algorithm.mixed_latents(Blind(), image, algorithm.draw(8))[1].share.item()
-            for _ in range(600)
-        ]
-    )
-    generator = np.random.default_rng(0)
-    expected = np.array(
-        [
-            by_hand([int(generator.integers(n)) for n in size], size, generator.uniform())[1]
-            for _ in range(10000)
-        ]
-    )
-    assert found.min() >= 0
-    assert found.max() <= 1
-    assert found.mean() > 0.55
-    error = expected.std() * (1 / 600 + 1 / 10000) ** 0.5
-    assert found.mean() == pytest.approx(expected.mean(), abs=4 * error)
-    assert found.std() == pytest.approx(expected.std(), rel=0.1)
-
-
 def test_prob_is_the_share_of_batches_that_are_mixed(build):
     _, algorithm = build(prob=0.3)
     torch.manual_seed(0)

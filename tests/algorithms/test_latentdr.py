@@ -107,14 +107,6 @@ def test_the_base_gives_the_classification_loss_of_all_terms(build):
     torch.testing.assert_close(out.logs["loss/restored"], expected.detach())
 
 
-def test_loss_of_its_own_serves_all_terms_without_a_base(build):
-    smooth = {"name": "cross_entropy", "label_smoothing": 0.4}
-    model, algorithm, batch = build(loss=smooth)
-    out = algorithm.loss(model, batch)
-    expected = functional.cross_entropy(out.logits, batch.label, label_smoothing=0.4)
-    torch.testing.assert_close(out.logs["loss/original"], expected.detach())
-
-
 def test_a_set_of_one_sample_without_it_is_an_error(build):
     model, algorithm, batch = build(include_query=False)
     one = batch.select(torch.tensor([0]))
@@ -155,16 +147,6 @@ def test_a_method_without_parameters_has_one_group(build):
     assert len(algorithm.optimizers(model)["main"]) == 1
 
 
-def test_predictions_are_bit_identical_with_and_without_it(build):
-    model, algorithm, batch = build()
-    model.eval()
-    with torch.no_grad():
-        before = model(batch.image)
-        algorithm.loss(model, batch)
-        del algorithm
-        assert torch.equal(model(batch.image), before)
-
-
 def test_labels_all_missing_leave_a_finite_loss(build):
     model, algorithm, batch = build("multi-label")
     label = torch.full_like(batch.label, NAN)
@@ -172,16 +154,6 @@ def test_labels_all_missing_leave_a_finite_loss(build):
     out.loss.backward()
     assert out.loss == 0
     assert all(torch.isfinite(p.grad).all() for p in model.parameters())
-
-
-@pytest.mark.slow  # compilation
-def test_it_compiles_to_the_same_loss(build):
-    pytest.importorskip("torch._dynamo")
-    model, algorithm, batch = build()
-    algorithm.eval()
-    expected = algorithm.loss(model, batch).loss
-    compiled = torch.compile(algorithm.loss, backend="eager")
-    torch.testing.assert_close(compiled(model, batch).loss, expected)
 
 
 @pytest.mark.parametrize("task", ["multi-class", "multi-label"])

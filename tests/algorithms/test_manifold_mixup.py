@@ -73,19 +73,6 @@ def test_share_0_is_the_plain_network_on_the_partners_wherever_it_mixes(stage, d
 
 
 @pytest.mark.parametrize("dims", [2, 3])
-@pytest.mark.parametrize("stage", PLACES)
-def test_share_1_is_the_plain_network_bit_for_bit_wherever_it_mixes(stage, dims, build):
-    model, algorithm, batch = build(dims=dims, stages=PLACES)
-    out = at(algorithm, stage, 1.0).loss(model, batch)
-    assert torch.equal(out.logits, model(batch.image))
-    out.loss.backward()
-    found = [p.grad.clone() for p in model.parameters()]
-    model.zero_grad()
-    nn.functional.cross_entropy(model(batch.image), batch.label, reduction="none").mean().backward()
-    assert all(torch.equal(a, p.grad) for a, p in zip(found, model.parameters(), strict=True))
-
-
-@pytest.mark.parametrize("dims", [2, 3])
 def test_in_a_linear_network_the_place_makes_no_difference(dims, build):
     model, algorithm, batch = build(LinearModel, dims, stages=PLACES)
     logits = [at(algorithm, stage, 0.3).loss(model, batch).logits for stage in PLACES]
@@ -109,33 +96,6 @@ def test_what_follows_the_place_gets_the_blend_and_what_precedes_it_does_not(pla
             expected = 0.3 * expected + 0.7 * expected[PARTNER]
         found = model.inputs[stage].detach().numpy()
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-5, err_msg=stage)
-
-
-def test_places_are_drawn_uniformly_from_the_chosen_ones(build):
-    _, algorithm, _ = build()
-    torch.manual_seed(0)
-    drawn = [algorithm.draw_stage() for _ in range(1500)]
-    assert set(drawn) == {"input", "stage1", "stage2"}
-    for stage in set(drawn):
-        # Standard error of a third in 1500 draws: 0.0122.
-        assert drawn.count(stage) / 1500 == pytest.approx(1 / 3, abs=0.05)
-    _, one, _ = build(stages=["stage3"])
-    assert {one.draw_stage() for _ in range(10)} == {"stage3"}
-
-
-def test_a_step_mixes_at_one_place_alone(build):
-    model, algorithm, batch = build(LinearModel, stages=PLACES)
-    torch.manual_seed(0)
-    for _ in range(30):
-        out = algorithm.loss(model, batch)
-        share = out.logs["lambda"].item()
-        plain = model(batch.image).double()
-        # Linear: mixed twice, the logits would be no blend of two rows.
-        near = [
-            (share * plain[i] + (1 - share) * plain - out.logits[i].double()).abs().amax(1).min()
-            for i in range(8)
-        ]
-        assert max(near) < 1e-5
 
 
 def test_with_the_input_alone_it_is_mixup(build, standins):

@@ -74,16 +74,6 @@ def test_a_step_draws_one_share_and_one_permutation_of_the_whole_batch(build, se
         np.testing.assert_allclose(partners, np.round(partners), atol=1e-3)
 
 
-def test_shares_differ_from_step_to_step_and_follow_alpha(build):
-    model, algorithm, batch = build()
-    torch.manual_seed(0)
-    shares = np.array([algorithm.draw(8).share.item() for _ in range(1000)])
-    # Beta(0.2, 0.2): variance 1 / (4 * 1.4).
-    assert shares.var() == pytest.approx(1 / 5.6, rel=0.1)
-    logged = [algorithm.loss(model, batch).logs["lambda"].item() for _ in range(5)]
-    assert len(set(logged)) == 5
-
-
 def test_labels_are_not_changed(build):
     model, algorithm, batch = build()
     image, label = batch.image.clone(), batch.label.clone()

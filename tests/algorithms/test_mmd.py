@@ -60,15 +60,6 @@ def test_worked_values():
     assert mmd_penalty([x, x]).item() == pytest.approx(0, abs=1e-13)
 
 
-@pytest.mark.parametrize(("rows", "expected"), [(1, 14.0), (4, 3.5), (7, 2.0)])
-def test_rows_far_apart_give_14_over_their_number_and_no_gradient(rows, expected):
-    far = (1000 * torch.eye(2 * rows, dtype=torch.float64)).requires_grad_()
-    penalty = mmd_penalty([far[:rows], far[rows:]])
-    penalty.backward()
-    assert penalty.item() == pytest.approx(expected, abs=1e-12)
-    assert far.grad.abs().max() == 0
-
-
 def test_the_median_heuristic_sees_rows_far_apart_and_is_blind_to_their_scale():
     blocks = [draw(5, 6, seed=k) + k for k in range(2)]
     expected = mmd_penalty(blocks, "median").item()
@@ -90,18 +81,6 @@ def test_it_equals_the_mean_over_all_pairs_also_of_uneven_blocks(sizes, dim):
 
 
 @pytest.mark.parametrize("bandwidths", ["fixed", "median"])
-def test_it_lies_between_0_and_14_and_depends_on_no_order(bandwidths):
-    for scale in (1e-3, 0.1, 1.0, 30.0):
-        blocks = [scale * (draw(6, 4, seed=k) + k) for k in range(3)]
-        found = mmd_penalty(blocks, bandwidths).item()
-        assert -1e-12 <= found <= 14
-        turned = [b[torch.randperm(6, generator=torch.Generator().manual_seed(1))] for b in blocks]
-        assert mmd_penalty(turned[::-1], bandwidths).item() == pytest.approx(found, abs=1e-12)
-    apart = [torch.zeros(3, 2), torch.full((3, 2), 1000.0)]
-    assert mmd_penalty(apart).item() == pytest.approx(14, abs=1e-6)
-
-
-@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
 def test_equal_rows_are_no_trouble(bandwidths):
     same = torch.ones(4, 3, requires_grad=True)
     penalty = mmd_penalty([same[:2], same[2:]], bandwidths)
@@ -117,11 +96,6 @@ def test_where_most_rows_are_equal_the_mean_distance_stands_for_the_median():
     middle = 5 * 25 / 15  # of the 15 pairs, 5 are 5 apart
     wanted = reference(blocks, [2.0**k / middle for k in range(-3, 4)])
     assert mmd_penalty(blocks, "median").item() == pytest.approx(wanted, abs=1e-12)
-
-
-def test_the_gradient_is_that_of_the_definition():
-    blocks = [(draw(3, 2, seed=k) + k).requires_grad_() for k in range(3)]
-    assert torch.autograd.gradcheck(lambda *b: mmd_penalty(b), blocks)
 
 
 def test_no_gradient_flows_through_the_median():
@@ -154,27 +128,6 @@ def test_half_precision_is_computed_in_full_also_under_autocast(dtype):
     assert found.item() == pytest.approx(reference(blocks), rel=1e-6)
 
 
-def test_the_loss_is_the_mean_over_the_batch_plus_the_weighted_penalty(build):
-    model, algorithm, batch = build(weight=3.0)
-    out = algorithm.loss(model, batch)
-    penalty = reference([out.z[batch.domain == d] for d in range(3)])
-    plain = torch.nn.functional.cross_entropy(out.logits, batch.label).item()
-    assert out.loss.item() == pytest.approx(plain + 3 * penalty, abs=1e-10)
-    assert out.logs["loss/original"].item() == pytest.approx(plain, abs=1e-12)
-    assert out.logs["loss/mmd"].item() == pytest.approx(penalty, abs=1e-10)
-
-
-def test_training_with_a_large_weight_brings_the_domains_together(build):
-    model, algorithm, batch = build(weight=10.0, bandwidths="median")
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
-    first = algorithm.loss(model, batch).logs["loss/mmd"].item()
-    for _ in range(30):
-        optimizer.zero_grad()
-        algorithm.loss(model, batch).loss.backward()
-        optimizer.step()
-    assert algorithm.loss(model, batch).logs["loss/mmd"].item() < first / 2
-
-
 def test_a_batch_of_one_domain_is_an_error(build):
     model, algorithm, batch = build()
     with pytest.raises(ValueError, match="got the latents of 1"):
@@ -184,13 +137,3 @@ def test_a_batch_of_one_domain_is_an_error(build):
 def test_the_defaults_are_domainbeds():
     assert (MMDConfig().weight, MMDConfig().bandwidths) == (1.0, "fixed")
     assert [np.log10(factor) for factor in FIXED] == pytest.approx(range(-3, 4))
-
-
-@pytest.mark.slow  # compilation
-@pytest.mark.parametrize("bandwidths", ["fixed", "median"])
-def test_it_compiles_to_the_same_loss(bandwidths, build):
-    pytest.importorskip("torch._dynamo")
-    model, algorithm, batch = build(bandwidths=bandwidths)
-    expected = algorithm.loss(model, batch).loss
-    compiled = torch.compile(algorithm.loss, backend="eager")
-    torch.testing.assert_close(compiled(model, batch).loss, expected)

@@ -216,6 +216,20 @@ def test_loss_changes_no_parameter_and_learning_lowers_it(name, setup):
     assert torch.nn.functional.cross_entropy(model(batch.image), batch.label) < first
 
 
+@pytest.mark.slow  # compilation
+@pytest.mark.filterwarnings("ignore:The .grad attribute")  # of torch's compiler, about itself
+def test_it_compiles_to_the_same_loss(name, setup):
+    pytest.importorskip("torch._dynamo")
+    model, algorithm, batch = setup(name)
+    begun = copy.deepcopy(algorithm.state_dict())
+    torch.manual_seed(3)
+    expected = algorithm.loss(model, batch).loss
+    algorithm.load_state_dict(begun)
+    torch.manual_seed(3)
+    found = torch.compile(algorithm.loss, backend="eager")(model, batch).loss
+    torch.testing.assert_close(found, expected)
+
+
 def test_initial_weights_follow_the_seed_alone(name, setup):
     torch.manual_seed(5)
     state = torch.get_rng_state()

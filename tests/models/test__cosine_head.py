@@ -42,20 +42,6 @@ def test_logits_stay_within_the_scale_which_a_latent_of_a_class_s_direction_reac
     assert not logits[510].any()
 
 
-@pytest.mark.parametrize("factor", [1e-3, 0.5, 1e4])
-def test_only_directions_count(factor):
-    head = CosineHead(6, 3, 30.0).double()
-    z, plain = draw(4, 6), head(draw(4, 6))
-    torch.testing.assert_close(head(factor * z), plain)
-    torch.testing.assert_close(head(-z), -plain)
-    head.weight.data.mul_(factor)
-    torch.testing.assert_close(head(z), plain)
-
-
-def test_has_no_bias_and_keeps_its_scale_out_of_the_state_dict():
-    assert list(CosineHead(6, 3, 30.0).state_dict()) == ["weight"]
-
-
 def test_rows_start_in_directions_of_a_cube_with_length_one():
     torch.manual_seed(0)
     weight = CosineHead(3, 4000).weight.detach()
@@ -99,15 +85,6 @@ def test_a_scale_without_a_cosine_head_is_refused_with_the_cure():
 def test_a_scale_must_be_a_positive_number(scale):
     with pytest.raises(ValidationError, match="cosine_scale"):
         ModelConfig(name="resnet18", head="cosine", cosine_scale=scale)
-
-
-def test_bfloat16_leaves_logits_in_float32(build):
-    model = build("resnet32", 3, 2, (8, 8), head="cosine", cosine_scale=30, **TINY)
-    z = torch.randn(4, model.dim)
-    with torch.autocast("cpu", torch.bfloat16):
-        assert torch.equal(model.classify(z), model.classify(z.float()))
-        assert model.classify(z).dtype == torch.float32
-    assert torch.equal(model.classify(z), model.head(z))
 
 
 def test_weights_of_a_cosine_head_load_and_those_of_a_linear_one_do_not(build, tmp_path):

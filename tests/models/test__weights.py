@@ -38,12 +38,6 @@ def test_a_head_of_another_shape_starts_fresh_and_says_so(build, tmp_path):
     assert "head is newly initialised" in model.notes[0]
 
 
-def test_a_linear_head_does_not_go_into_a_cosine_one(build, tmp_path):
-    path = save(tmp_path, build("resnet18", 3, 2, (8, 8), seed=1, **TINY).state_dict())
-    model = build("resnet18", 3, 2, (8, 8), seed=2, weights=path, head="cosine", **TINY)
-    assert "head is newly initialised" in model.notes[0]
-
-
 @pytest.mark.parametrize(("conv", "depth"), [("acs", None), ("2.5d", 1), ("3d", 3)])
 def test_2d_weights_load_into_the_converted_network(build, tmp_path, conv, depth):
     source = build("resnet18", 3, 2, (8, 8), seed=1, **TINY)

@@ -6,7 +6,6 @@ import types
 import pytest
 import torch
 
-from medldr import plugins
 from medldr.errors import InputError
 from medldr.models import build_model
 from medldr.models.base import ModelConfig
@@ -47,7 +46,3 @@ def test_an_unknown_network_names_the_nearest(spec_of):
 def test_initial_weights_follow_he_also_in_the_small_stem(build):
     kernel = build("resnet18", 3, 2, (8, 8)).network.conv1.weight
     assert kernel.std().item() == pytest.approx((2 / (9 * 64)) ** 0.5, rel=0.05)
-
-
-def test_names_are_the_files(build):
-    assert {"resnet18", "resnet50", "densenet121"} <= set(plugins.names("models"))

@@ -22,17 +22,6 @@ def test_a_probability_below_one_is_asked_for(value):
         ModelConfig(name="resnet18", dropout=value)
 
 
-@pytest.mark.parametrize("dropout", [0.1, 0.5, 0.9])
-def test_entries_are_dropped_that_often_and_their_mean_stays(build, dropout):
-    model = build("resnet32", 1, 2, (8, 8), dropout=dropout, **TINY)
-    model.latents = lambda image, taps=None: torch.ones(len(image), 1000)
-    torch.manual_seed(0)
-    z = model.features(torch.empty(100, 0))
-    assert z.unique().tolist() == pytest.approx([0, 1 / (1 - dropout)])
-    assert (z == 0).float().mean().item() == pytest.approx(dropout, abs=0.005)
-    assert z.mean().item() == pytest.approx(1, abs=0.03)
-
-
 @pytest.mark.parametrize("name", ["erm", "coral", "latentdr", "sagnet", "mixup"])
 def test_methods_see_what_is_left_of_the_latents(build, method, name):
     model = build("resnet18", 1, 4, (8, 8), dropout=0.5, **TINY).train()
@@ -46,15 +35,6 @@ def test_methods_see_what_is_left_of_the_latents(build, method, name):
         torch.testing.assert_close(out.logits, model.classify(out.z))
     with torch.no_grad():
         assert (model.eval().features(batch.image) >= 1).all()
-
-
-def test_the_frozen_copy_of_miro_drops_nothing(build, method):
-    model = build("resnet18", 1, 4, (8, 8), dropout=0.5, **TINY)
-    algorithm, batch = method("miro", model)
-    state = torch.get_rng_state()
-    one, two = (algorithm.frozen.features(batch.image) for _ in range(2))
-    assert torch.equal(one, two)
-    assert torch.equal(torch.get_rng_state(), state)
 
 
 class Own(FeatureModel):

@@ -55,18 +55,14 @@ def check_rest(model):
         assert uniform_p(value.detach().double(), bound) > SMALLEST
 
 
-KINDS = [((28, 28), "acs"), *(((28,) * 3, kind) for kind in ("acs", "2.5d", "3d"))]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "conv"), KINDS)
 @pytest.mark.parametrize(("name", "count"), [("resnet18", 20), ("resnet50", 53)])
-def test_torchs_own_first_weights_in_every_layer(build, name, count, size, conv):
+def test_torchs_own_first_weights_in_every_layer(build, name, count):
     """MedMNIST's 28-pixel networks set none, so a layer has Kaiming uniform with a = sqrt(5).
 
     That is U(-b, b) with b = gain sqrt(3 / fan in), gain = sqrt(2 / (1 + 5)): 1 / sqrt(fan in).
     """
-    model = build(name, 1, 40, size, width=0.25, conv=conv, init="torch")
+    model = build(name, 1, 40, (28, 28), width=0.25, init="torch")
     found = dict(convolutions(model))
     assert len(found) == count
     for layer, weight in found.items():
@@ -86,22 +82,22 @@ def test_a_layer_of_torch_has_the_law_that_is_asked_of_ours():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "conv"), KINDS)
 @pytest.mark.parametrize(("name", "stem"), [("resnet18", "small"), ("resnet50", "imagenet")])
-def test_torchvisions_first_weights_in_every_layer(build, name, stem, size, conv):
+def test_torchvisions_first_weights_in_every_layer(build, name, stem):
     """Source: torchvision's ResNet, Kaiming normal over the fan out; no zero-init-residual."""
-    model = build(name, 1, 40, size, width=0.125, conv=conv, stem=stem)
+    model = build(name, 1, 40, (28, 28), width=0.125, stem=stem)
     for layer, weight in convolutions(model):
         sd = math.sqrt(2 / (weight.shape[0] * math.prod(weight.shape[2:])))
         assert normal_p(weight, sd) > SMALLEST, layer
     check_rest(model)
 
 
-def test_the_start_is_drawn_before_conversion_so_kernels_are_the_2d_networks(build):
+@pytest.mark.parametrize("init", ["torch", "kaiming"])
+def test_the_start_is_drawn_before_conversion_so_kernels_are_the_2d_networks(build, init):
     """As MedMNIST's scripts convert: with the weights of the fresh 2D network."""
-    flat = dict(convolutions(build("resnet18", 1, 3, (28, 28), width=0.125, init="torch")))
+    flat = dict(convolutions(build("resnet18", 1, 3, (28, 28), width=0.125, init=init)))
     for conv in ("acs", "2.5d", "3d"):
-        model = build("resnet18", 1, 3, (28,) * 3, width=0.125, conv=conv, init="torch")
+        model = build("resnet18", 1, 3, (28,) * 3, width=0.125, conv=conv, init=init)
         for name, weight in convolutions(model):
             torch.testing.assert_close(weight, flat[name])
 

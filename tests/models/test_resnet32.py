@@ -9,7 +9,6 @@ from torch import nn
 from medldr.errors import InputError
 from medldr.evaluation.explain.grad_cam import grad_cam
 from medldr.folders.files import save_tensors
-from medldr.models.resnet32 import OptionA
 
 TINY = {"width": 0.125}
 
@@ -115,15 +114,6 @@ def test_equals_the_definition_in_float64(build, size, width):
         found = model.eval()(image)
     state = {key: value.numpy() for key, value in model.state_dict().items()}
     np.testing.assert_allclose(found.numpy(), reference(state, image.numpy()), rtol=1e-10)
-
-
-@pytest.mark.parametrize("channels", [4, 5, 2])
-@pytest.mark.parametrize("size", [(6, 6), (5, 3), (1, 1)])
-def test_the_shortcut_equals_its_definition(channels, size):
-    x = torch.randn(2, 2, *size, dtype=torch.float64)
-    found = OptionA(2, channels)(x)
-    np.testing.assert_array_equal(found.numpy(), shortcut(x.numpy(), channels))
-    assert count(OptionA(2, channels)) == 0
 
 
 # ------------------------------------------------------- what it works with

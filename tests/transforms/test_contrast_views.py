@@ -91,22 +91,6 @@ def test_a_picture_that_is_smaller_than_the_blur_is_blurred_as_far_as_it_goes():
     assert blurred(torch.eye(3)[None], 2.0).std() < 0.1
 
 
-@pytest.mark.slow
-def test_shares_of_what_happens_are_the_published_ones(pictures, monkeypatch):
-    rule = build_pixel_rule(Config(crop_scale=(1, 1), crop_ratio=(1, 1)), ImageShape(3, (40, 40)))
-    many = pictures[:1].expand(2000, 3, 40, 40)
-    uniform = numbers(2000)
-    views = rule(many, train=True, uniform=uniform)
-    unit = views * torch.tensor(rule.std).view(3, 1, 1) + torch.tensor(rule.mean).view(3, 1, 1)
-    grey = (unit.amax(1) - unit.amin(1)).amax((1, 2)) < 1e-4
-    assert grey.double().mean().item() == pytest.approx(0.2, abs=0.03)
-    original = pictures[0].float() / 255
-    kept = [(unit - o).abs().amax((1, 2, 3)) < 1e-4 for o in (original, original.flip(-1))]
-    # Neither colours (0.2) nor grey (0.8) nor blur (0.5), and each way as often.
-    for share in kept:
-        assert share.double().mean().item() == pytest.approx(0.2 * 0.8 * 0.5 / 2, abs=0.015)
-
-
 def test_evaluation_resizes_the_whole_picture_and_normalises(pictures):
     rule = build_pixel_rule(Config(size=20), ImageShape(3, (40, 40)))
     small = functional.resize(pictures.float() / 255, [20, 20], antialias=True)

@@ -65,16 +65,6 @@ def test_upsampled_grey_equals_its_monai_chain_bit_for_bit(grey):
     assert torch.equal(rule(grey, train=True), reference(grey))
 
 
-def test_28_to_224_is_exact_block_replication(pictures):
-    rule = build_pixel_rule(medmnist.Config(size=224), RGB)
-    ours = rule(pictures, train=False)
-    blocks = np.kron(pictures.numpy(), np.ones((8, 8), np.uint8))
-    wanted = build_pixel_rule(medmnist.Config(), ImageShape(3, (224, 224)))(
-        torch.from_numpy(blocks), train=False
-    )
-    assert torch.equal(ours, wanted)
-
-
 def upsampled(image):
     rule = build_pixel_rule(medmnist.Config(size=224), ImageShape(1, image.shape))
     scaled = rule(torch.from_numpy(image)[None, None], train=False)[0, 0]
@@ -132,23 +122,6 @@ def test_shape_transform_multiplies_each_sample_by_its_own_number_as_monai_does(
             ScaleIntensity(minv=None, maxv=None, factor=number[0] - 1),
         )
         torch.testing.assert_close(got[None], chain(image[None]), atol=1e-6, rtol=0)
-
-
-def test_shape_transform_has_the_distribution_of_monais_random_scaling(volumes):
-    """RandScaleIntensity with factors (-1, 0) draws x * U[0, 1)."""
-    from monai.transforms import RandScaleIntensity
-    from scipy.stats import ks_2samp
-
-    from medldr.data.loading.samples import uniform_numbers
-
-    scale = RandScaleIntensity(factors=(-1, 0), prob=1).set_random_state(seed=0)
-    ones = torch.ones(1, 2, 2)
-    theirs = [float(scale(ones).max()) for _ in range(500)]
-    rule = build_pixel_rule(medmnist3d.Config(shape_transform=True), ImageShape(1, (1, 1, 1)))
-    white = torch.full((500, 1, 1, 1, 1), 255, dtype=torch.uint8)
-    drawn = torch.from_numpy(uniform_numbers(0, 0, np.arange(500), total=500, draws=1))
-    ours = rule(white, train=True, uniform=drawn).flatten().numpy()
-    assert ks_2samp(ours, theirs).pvalue > 0.01
 
 
 def test_shape_transform_without_numbers_is_a_fault_and_not_a_silent_constant(volumes):

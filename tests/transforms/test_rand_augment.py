@@ -116,25 +116,6 @@ def test_a_whole_augmentation_is_mirror_operations_and_square_in_this_order(pict
         assert (ours[row].int() - wanted.int()).abs().max() <= 1
 
 
-def test_each_operation_is_drawn_as_often_as_any_other(monkeypatch):
-    seen = dict.fromkeys(POOL, 0)
-
-    def counting(name):
-        def change(image, value):
-            seen[name] += len(image)
-            return image
-
-        return POOL[name]._replace(change=change)
-
-    monkeypatch.setattr(rand_augment, "POOL", {name: counting(name) for name in POOL})
-    rows = 14_000
-    uniform = torch.from_numpy(np.random.default_rng(0).random((rows, 6), dtype=np.float32))
-    uniform[0, 1] = 1 - 2**-24  # the largest number below 1 names the last operation
-    RandAugment(operations=1, flip=0, cutout=0)(torch.zeros(rows, 3, 1, 1).byte(), uniform)
-    assert sum(seen.values()) == rows
-    assert all(count == pytest.approx(1000, abs=120) for count in seen.values())
-
-
 def test_the_preset_augments_training_pictures_alone_then_resizes_and_normalises(pictures):
     shape = ImageShape(3, (40, 56))
     rule = build_pixel_rule(rand_augment.Config(size=64), shape)

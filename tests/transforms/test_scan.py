@@ -181,18 +181,6 @@ def test_values_change_as_the_formulas_say(shape):
         np.testing.assert_allclose(got, wanted, atol=2e-6)
 
 
-def test_the_noise_is_normal_independent_and_as_strong_as_asked_for():
-    from scipy.stats import kstest
-
-    grey = torch.full((4, 1, 40, 40, 40), 0.5)
-    ours = trained(grey, **STILL, **(AS_STORED | {"noise": (0.02, 0.02)}), probability=1, **RAW)
-    values = (ours - 0.5).flatten(1).double().numpy() / 0.02
-    assert kstest(values.ravel(), "norm").pvalue > 0.01
-    assert np.abs(np.corrcoef(values) - np.eye(4)).max() < 0.02
-    beside = values.reshape(4, 40, 40, 40)
-    assert abs((beside[..., 1:] * beside[..., :-1]).mean()) < 0.01
-
-
 def test_shares_are_those_asked_for_and_drawn_apart():
     images = stored((1, 4, 4), 2000)
     plain = images.float() / 255

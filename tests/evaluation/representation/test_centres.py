@@ -108,16 +108,6 @@ def test_scale_turn_and_place_of_latents_do_not_matter(synthetic_latents):
         assert other["held"].mean == pytest.approx(one["held"].mean, abs=1e-4)
 
 
-def test_domains_that_do_not_differ_are_0_apart_on_average(synthetic_latents):
-    found = [
-        centres(synthetic_latents(n=60, shift=0.0, seed=seed, per_group=0), Options(draws=2))
-        for seed in range(40)
-    ]
-    values = np.array([number(each, of=OVERALL).mean for each in found])
-    assert abs(values.mean()) < 3 * values.std() / 40**0.5
-    assert (values < 0).any()
-
-
 @pytest.mark.slow
 def test_intervals_hold_the_distance_of_the_populations(synthetic_latents):
     rng = np.random.default_rng(3)

@@ -100,12 +100,6 @@ def test_intervals_are_of_drawn_groups(synthetic_latents):
     assert held.low < held.mean < held.high
 
 
-def test_lost_and_recovered_classes_are_seen(synthetic_latents):
-    found = probes(synthetic_latents(n=150, apart=0.6, dim=16), FAST)
-    assert accuracy(found, view="restored", minus="degraded").low > 0
-    assert accuracy(found, view="original", minus="degraded").low > 0
-
-
 def test_labels_alone_are_the_best_rule_of_counts(synthetic_latents):
     latents = synthetic_latents(views=False)
     # Domain a has most of class 0, so that the class tells of the domain.
@@ -125,14 +119,6 @@ def test_labels_alone_are_the_best_rule_of_counts(synthetic_latents):
 def test_equal_class_mixes_leave_labels_at_chance():
     label, domain = np.tile([0, 1], 6), np.repeat([0, 1, 2], 4)
     assert balanced_accuracy_score(domain, from_labels(label, domain)) == pytest.approx(1 / 3)
-
-
-def test_shifts_of_domains_are_told_and_their_absence_too(synthetic_latents):
-    shifted = probes(synthetic_latents(shift=1.0, views=False), FAST)
-    alike = probes(synthetic_latents(shift=0.0, views=False), FAST)
-    assert accuracy(shifted, "domain").low > fact(shifted, "chance", "domain")
-    assert accuracy(shifted, "domain", "original", LABELS).low > 0
-    assert accuracy(alike, "domain").mean < 0.45
 
 
 def test_runs_are_compared_on_the_same_images_alone(synthetic_latents):
