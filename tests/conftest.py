@@ -2,6 +2,7 @@
 
 import functools
 import importlib.util
+import itertools
 import os
 import shutil
 import signal
@@ -89,8 +90,8 @@ def drawn():
         yield
 
 
-@pytest.fixture(autouse=True)
-def _no_internet(monkeypatch):
+@pytest.fixture(autouse=True, scope="session")
+def _no_internet():
     """Only this machine may be reached: gloo needs its loopback, nothing needs the internet."""
     connect = socket.socket.connect
 
@@ -104,13 +105,22 @@ def _no_internet(monkeypatch):
             raise AssertionError(f"a test opened an internet socket to {address}")
         return connect(self, address)
 
-    monkeypatch.setattr(socket.socket, "connect", guarded)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", guarded)
+        yield
+
+
+@pytest.fixture(scope="session")
+def _caches(tmp_path_factory):
+    """Names of folders that are not there yet; making one for each test would take seconds."""
+    root = tmp_path_factory.mktemp("caches")
+    return (root / str(number) for number in itertools.count())
 
 
 @pytest.fixture(autouse=True)
-def _cache_of_its_own(tmp_path_factory, monkeypatch):
+def _cache_of_its_own(_caches, monkeypatch):
     """What a test remembers is in a folder of its own, never in the home folder."""
-    monkeypatch.setenv("MEDLDR_CACHE", str(tmp_path_factory.mktemp("cache")))
+    monkeypatch.setenv("MEDLDR_CACHE", str(next(_caches)))
 
 
 @pytest.fixture(scope="session")
