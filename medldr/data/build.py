@@ -18,6 +18,7 @@ from medldr.config.training_options import ClassWeights
 from medldr.data.card import read_card
 from medldr.data.checks.duplicates import divided_twins
 from medldr.data.checks.group_labels import stray_labels
+from medldr.data.checks.missing_images import missing_images
 from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
@@ -293,6 +294,7 @@ def build_data(config: RunConfig) -> Data:
             *stray_labels(table.labels, table.groups),
             *divided_twins(table, {"": rows}),
             *split_notes,
+            *missing_images(table, rows),
             *_decoding_note(table, config.machine.workers),
         ),
         data_hash=hash_table(table),

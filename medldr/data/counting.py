@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from medldr.errors import some as some
 
 
@@ -13,3 +16,14 @@ def counted(number: int, one: str, several: str) -> str:
         ('1 row has', '1,200 rows have')
     """
     return f"{number:,} {one if number == 1 else several}"
+
+
+def tally(places: Iterable[str]) -> str:
+    """How often each of some places occurs, in brackets; empty where none has a name.
+
+    Example:
+        >>> tally(["south", "north", "south"]), tally(["", ""])
+        (' (north 1, south 2)', '')
+    """
+    counts = sorted(Counter(filter(None, places)).items())
+    return f" ({some(f'{place} {count:,}' for place, count in counts)})" if counts else ""

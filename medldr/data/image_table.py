@@ -173,6 +173,8 @@ class ImageTable:
         reading: How each file becomes an image, as plain values, where that was decided by looking
             at all of them; prediction on new files follows it.
         combined: How several images became each item; None where each item is one image.
+        facts_by_column: ``(N,)`` what each image of such items is, by its column; None for one that
+            is missing.
     """
 
     name: str
@@ -195,6 +197,12 @@ class ImageTable:
     unused: tuple[str, ...] = ()
     reading: Mapping[str, Any] | None = None
     combined: Combined | None = None
+    facts_by_column: Mapping[str, tuple[Facts | None, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def facts_of_images(self) -> Mapping[str, tuple[Facts | None, ...]]:
+        """What each image is, by column; without a name where each item is one image."""
+        return self.facts_by_column or {"": self.facts}

@@ -89,6 +89,10 @@ def load(config: Config) -> ImageTable:
         facts=tuple(facts),
         unused=listing.unused,
         combined=rules.combined,
+        facts_by_column={
+            column: tuple(one.images[number] for one in good)
+            for number, column in enumerate(several)
+        },
         reading={"kind": SCAN, **rules.as_dict()},
     )
 

@@ -29,8 +29,10 @@ class Explained:
 
     Attributes:
         answers: The answers.
-        heat: ``(N,)`` the heat map of each item that was answered, with the axes and the size of
-            its image as the run stores it; the mean of all runs, from 0 to 1. Empty where they were
+        heat: ``(N,)`` the heat map of each item that was answered, ``(H, W)`` or ``(X, Y, Z)``,
+            of the size of its image as the run stores it; the mean of all runs, from 0 to 1. Images
+            of an item that are channels share one map; each view has its own, all on one scale:
+            ``(views, H, W)`` or ``(views, X, Y, Z)``, zero for a missing one. Empty where they were
             not kept, or no network has one, as the answers' notes say.
         folder: Where the pictures are: ``0001.png`` is the first item that was answered.
         page: The page of them.

@@ -8,6 +8,9 @@ import pytest
 from PIL import Image
 from pydantic import ValidationError
 
+from medldr.data.checks.missing_images import missing_images
+from medldr.data.checks.table_checks import count_rows
+from medldr.data.checks.windows import unlike_windows
 from medldr.data.hashes import hash_table
 from medldr.datasets.table import Config, load
 from medldr.errors import InputError
@@ -94,6 +97,39 @@ def test_an_item_without_an_image_stops_is_dropped_or_gets_zeros_and_a_flag(stud
     flags = [gone[0] if n in (1, 4) else "none" for n in NUMBERS]
     assert table.metadata["missing"].tolist() == flags
     assert any(f"{gone[0]}: missing in 2 of 8 items" in note for note in table.notes)
+
+
+def test_where_images_are_missing_is_counted_by_split_and_domain(study):
+    folder, rows = study
+    for n, row in enumerate(rows):
+        row |= {"site": ("north", "south")[n // 4], "part": ("train", "test")[n % 2]}
+        row |= {"adc": ""} if n in (1, 4, 6) else {}
+    _write(folder, rows)
+    keys = {"domain": "site", "split": "part"}
+    table = _load(folder, ["t2w", "adc"], on_missing="zeros", **keys)
+    splits = {name: np.flatnonzero(table.splits == name) for name in ("train", "test")}
+    (note,) = missing_images(table, splits)
+    assert note.endswith("adc is missing: 2 of 4 in train (south 2); 1 of 4 in test (north 1)")
+    counts = {(one["split"], one["domain"]): one["missing"] for one in count_rows(table)}
+    assert counts == {("train", "north"): 0, ("train", "south"): 2,
+                      ("test", "north"): 1, ("test", "south"): 0}  # fmt: skip
+    dropped = _load(folder, ["t2w", "adc"], on_missing="drop", **keys)
+    assert any("no adc in 3 (test north 1, train south 2)" in note for note in dropped.notes)
+    assert not list(missing_images(dropped, {"train": np.arange(len(dropped))}))
+
+
+def test_domains_that_are_scaled_unlike_each_other_are_found_column_by_column(study, write_series):
+    folder, rows = study
+    for n, row in enumerate(rows):
+        for name, modality in (("ct", "CT"), ("other", "CT" if n < 4 else "MR")):
+            values = np.random.default_rng(n).integers(0, 99, (6, 6, 4)).astype(np.uint16)
+            write_series(folder / f"{name}{n}", values, PatientID=f"P{n}", Modality=modality)
+            row[name] = f"{name}{n}"
+        row["site"] = ("north", "south")[n // 4]
+    _write(folder, rows)
+    (found,) = unlike_windows(_load(folder, ["ct", "other"], domain="site"))
+    assert ", other: domains are scaled unlike each other" in found
+    assert "north by ct; south by percentile" in found
 
 
 def test_a_column_without_any_image_is_refused(study):

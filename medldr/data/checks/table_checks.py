@@ -152,11 +152,13 @@ def count_rows(table: ImageTable, splits: NDArray[np.str_] | None = None) -> lis
 
     Returns:
         One flat record per split and domain, with keys ``split``, ``domain``, ``rows``, ``groups``
-        and ``classes`` (name -> count).
+        and ``classes`` (name -> count); of items of several images also ``missing``, those that
+        lack one.
     """
     records = []
     of_row = table.splits if splits is None else splits
     order = [s for s in (*SPLITS, "") if (of_row == s).any()]
+    lacking = np.array([None in of for of in zip(*table.facts_by_column.values(), strict=True)])
     for split in order:
         for domain in np.unique(table.domains[of_row == split]).tolist():
             here = (of_row == split) & (table.domains == domain)
@@ -174,6 +176,7 @@ def count_rows(table: ImageTable, splits: NDArray[np.str_] | None = None) -> lis
                     "rows": int(here.sum()),
                     "groups": len(groups),
                     "classes": dict(zip(table.class_names, map(int, counts), strict=True)),
+                    **({"missing": int(lacking[here].sum())} if len(lacking) else {}),
                 }
             )
     return records

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
-from medldr.data.counting import counted, some
+from medldr.data.counting import counted, some, tally
 from medldr.data.files.scan import Source
 from medldr.data.image_table import BadFile
 from medldr.data.listing.item_frame import Listing, Rows, texts
@@ -91,9 +91,16 @@ def list_items(config: Config) -> Listing:
 def _left_out(rows: Rows, left_out: LeftOut) -> list[str]:
     """Notes on rows that are left out and files that are not used."""
     unused = len(rows.places.unused)
+    lacking = {n: [r for r in left_out.incomplete if n in rows.missing(r)] for n in rows.images}
+    roles = [rows.roles[role] for role in ("split", "domain") if role in rows.roles]
+    which = "; ".join(
+        f"no {name} in {len(of):,}{tally(' '.join(cells[row] for cells in roles) for row in of)}"
+        for name, of in lacking.items()
+        if of
+    )
     counts = (
         (len(rows.places.absent), "without a file (data.on_bad_file=skip)"),
-        (len(left_out.incomplete), "without one of their images (data.on_missing=drop)"),
+        (len(left_out.incomplete), f"without one of their images (data.on_missing=drop): {which}"),
         (len(left_out.unlabelled), "without a label (data.on_missing_label=skip)"),
         (len(left_out.repeated), "that repeat an earlier one"),
     )

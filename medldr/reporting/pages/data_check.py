@@ -170,6 +170,7 @@ def count_table(
         records: Of splits and domains.
     """
     totals = {"Images": "rows", "Published": "published", "Patients": "groups"}
+    totals["Without an image"] = "missing"
     totals = {
         head: key for head, key in totals.items() if any(record.get(key) for record in records)
     }
@@ -210,15 +211,18 @@ def _sizes(found: Inspection) -> list[Block]:
 
 def _files(found: Inspection) -> Table | None:
     """Kinds, sizes, spacings and values of the files of each domain; nothing without files."""
-    facts = found.table.facts
-    if not facts:
+    if not found.table.facts:
         return None
     columns = ["Domain", "Files", "Kind", "Size", "Spacing (mm)", "Values"]
     table = Table("Files by domain", columns, texts=(2, 3, 4, 5), intervals=False)
     domains = found.table.domains
-    for domain in np.unique(domains).tolist():
-        of_domain = [facts[row] for row in np.flatnonzero(domains == domain).tolist()]
-        table.rows.append(Row(domain or _ALL, _facts_cells(of_domain)))
+    for column, facts in found.table.facts_of_images.items():
+        for domain in np.unique(domains).tolist():
+            rows = np.flatnonzero(domains == domain).tolist()
+            there = [one for row in rows if (one := facts[row]) is not None]
+            if there:
+                heading = ", ".join(filter(None, (column, domain)))
+                table.rows.append(Row(heading or _ALL, _facts_cells(there)))
     return table
 
 
