@@ -139,6 +139,27 @@ def test_a_column_without_any_image_is_refused(study):
         _load(folder, ["t2w", "adc"], on_missing="zeros")
 
 
+def test_all_faults_of_a_table_are_in_one_message(study):
+    folder, rows = study
+    rows = [{**row, "adc": "", "site": "north"} for row in rows]
+    rows[1] |= {"t2w": ""}
+    rows[2] |= {"label": ""}
+    rows[3] |= {"site": ""}
+    rows[4] |= {"t2w": "gone.nii.gz"}
+    _write(folder, rows)
+    with pytest.raises(InputError) as refused:
+        _load(folder, ["t2w", "adc"], domain="site", on_bad_file="skip", on_missing="zeros")
+    for said in (
+        "'adc' (data.path) is empty in all 8 rows",
+        "'t2w or adc' (data.path) is empty in 1 of 8 rows: line 3.",
+        "'site' (data.domain) is empty in 1 of 8 rows: line 5 (p3_t2w.nii.gz). Fill it in, or",
+        "1 row has no label: line 4 (p2_t2w.nii.gz)",
+    ):
+        assert said in str(refused.value)
+    with pytest.raises(InputError, match=r"line 6 .*gone.nii.gz.*there is no such file"):
+        _load(folder, ["t2w", "adc"], domain="site")
+
+
 def test_a_named_file_that_is_absent_is_no_missing_image(study):
     folder, _ = study
     (folder / "p3_adc.nii.gz").unlink()

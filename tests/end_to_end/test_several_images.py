@@ -4,10 +4,14 @@ import csv
 
 import nibabel
 import numpy as np
+import onnxruntime
 import pytest
+import torch
 from PIL import Image
 
 import medldr as package
+from medldr.prediction.items import find_items
+from medldr.prediction.predict import load_runs
 
 pytestmark = pytest.mark.slow
 
@@ -122,9 +126,22 @@ def test_prediction_maps_and_export_go_the_same_way(kind, request, medldr, tmp_p
     ):
         assert drawn.size == other.size
         assert drawn.height > 1.5 * drawn.width / (3 if kind == "channels" else 2)
-    ended = medldr("export", result.folder, "--format", "torch", "--out", tmp_path / "x")
-    assert ended.code == 0, ended.err
-    card = (tmp_path / "x" / "README.md").read_text("utf-8")
+    (loaded,) = load_runs(result.folder)
+    items = find_items([folder / "t.csv"], len(loaded.shape) - 1, images=loaded.reader.images)
+    stored = np.stack([loaded.reader.read(one.source).image for one in items]).astype(np.float32)
+    predicted = [float(told[one.name]["prob_yes"]) for one in items]
+    for form in ("torch", "onnx"):
+        out, checked = tmp_path / form, ("--check", folder / "t.csv")
+        ended = medldr("export", result.folder, "--format", form, "--out", out, *checked)
+        assert ended.code == 0, ended.err
+        if form == "onnx":
+            session = onnxruntime.InferenceSession(str(out / "model.onnx"))
+            given = session.run(None, {"image": stored})[1]
+        else:
+            program = torch.export.load(out / "model.pt2").module()
+            given = program(torch.from_numpy(stored))[1].detach().numpy()
+        np.testing.assert_allclose(given[:, 1], predicted, atol=2e-6)
+    card = (tmp_path / "torch" / "README.md").read_text("utf-8")
     assert f"the images {'t2w, adc' if kind == 'channels' else 'front, side'} one after" in card
     refused = medldr("export", result.folder, "--format", "bundle", "--out", tmp_path / "b")
     assert refused.code == 2

@@ -37,6 +37,7 @@ class Rows:
             `places` are then those of the first image that is there.
         positions: ``(N,)`` where each row is (``line 3``); empty where the path says it.
         notes: What readers should know.
+        faults: What is wrong with its cells, told with all else that is wrong.
     """
 
     where: str
@@ -51,6 +52,7 @@ class Rows:
     images: dict[str, list[str]] = field(default_factory=dict)
     positions: list[str] = field(default_factory=list)
     notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.texts)
@@ -67,7 +69,10 @@ class Rows:
 
     def at(self, row: int) -> str:
         """Where a row is, and of which item it speaks."""
-        return f"{self.positions[row]} ({self.texts[row]})" if self.positions else self.texts[row]
+        text = self.texts[row]
+        if not self.positions:
+            return text
+        return f"{self.positions[row]} ({text})" if text else self.positions[row]
 
     def missing(self, row: int) -> list[str]:
         """Columns whose image a row lacks, of those that name several."""

@@ -48,15 +48,15 @@ def find_places(texts: Sequence[str], root: Path, others: Iterable[str] = ()) ->
     """Find the file or folder of each path; every folder is listed once.
 
     Args:
-        texts: ``(N,)`` paths as written.
+        texts: ``(N,)`` paths as written; an empty one is nowhere.
         root: The folder to which they are relative; has to exist.
         others: Further paths of the table (masks), whose files are in use, too.
     """
     top = os.path.abspath(root)
     finder = Finder(top)
-    answers = [_place(finder, text) for text in texts]
+    answers = [_place(finder, text) if text else (None, "") for text in texts]
     sources = [source for source, _ in answers]
-    absent = {row: why for row, (source, why) in enumerate(answers) if source is None}
+    absent = {row: why for row, (_, why) in enumerate(answers) if why}
     used = {str(source.path) for source in sources if source is not None}
     beside = {os.path.dirname(path) for path in used}
     masks = (_place(finder, text)[0] for text in set(others))
@@ -71,14 +71,14 @@ def find_places_of_several(
     """The same for items of several images: one source for all images of each.
 
     Args:
-        images: ``(N,)`` paths as written, by column; empty where an item has no such image, though
-            it has another.
+        images: ``(N,)`` paths as written, by column; empty where an item has no such image.
         root: As for `find_places`.
         others: As for `find_places`.
     """
+    rows = list(zip(*images.values(), strict=True))
     cells = [
         (row, name, text)
-        for row, texts in enumerate(zip(*images.values(), strict=True))
+        for row, texts in enumerate(rows)
         for name, text in zip(images, texts, strict=True)
         if text
     ]
@@ -92,10 +92,12 @@ def find_places_of_several(
             said = f"{name}: {text}: {found.absent[at]}"
             absent[row] = f"{absent[row]}; {said}" if row in absent else said
     sources = [
-        None if row in absent else Source.of_several([each.get((row, name)) for name in images])
-        for row in paths
+        Source.of_several([each.get((row, name)) for name in images])
+        if row in paths and row not in absent
+        else None
+        for row in range(len(rows))
     ]
-    return Places(sources, list(paths.values()), absent, found.unused)
+    return Places(sources, [paths.get(row, "") for row in range(len(rows))], absent, found.unused)
 
 
 def _place(finder: Finder, text: str) -> tuple[Source | None, str]:

@@ -45,7 +45,7 @@ class LeftOut(NamedTuple):
 
 
 def check_rows(rows: Rows, config: Config) -> LeftOut:
-    """Refuse rows that have no file or no label, or contradict another.
+    """Refuse rows that have no file or no label, lack what each needs, or contradict another.
 
     Raises:
         InputError: If there are any that may not be left out; lists all by kind, with lines and
@@ -56,12 +56,13 @@ def check_rows(rows: Rows, config: Config) -> LeftOut:
     if not rows.multi_label:  # of several labels each may be missing by itself
         (texts,) = rows.labels.values()
         unlabelled = [row for row, text in enumerate(texts) if not text]
-    incomplete = [row for row in range(len(rows)) if rows.missing(row)]
+    incomplete = [row for row, text in enumerate(rows.texts) if text and rows.missing(row)]
     absent, unused = rows.places.absent, rows.places.unused
-    faults = []
+    faults = list(rows.faults)
     if absent and (config.on_bad_file != "skip" or len(absent) == len(rows)):
         faults.append(_absent(rows))
-    if incomplete and (config.on_missing == "error" or len(incomplete) == len(rows)):
+    told = not all(map(any, rows.images.values()))  # of a column without any image
+    if incomplete and not told and (config.on_missing == "error" or len(incomplete) == len(rows)):
         faults.append(_incomplete(rows, incomplete))
     if contradictions:
         faults.append(_contradicting(rows, contradictions))

@@ -28,8 +28,7 @@ def read_rows(config: Config) -> Rows:
     """Read the text of a data set; no scan is opened.
 
     Raises:
-        InputError: If it cannot be read, a column does not exist, or one that has to be complete
-            (path, id, domain) is not.
+        InputError: If it cannot be read, or a column does not exist.
     """
     file, root = config.file, config.root
     if file is None and not config.folders:
@@ -115,7 +114,8 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
         notes=(*sheet.notes, *commas),
     )
     faults = [
-        f"the column {name!r} (data.path) is empty in all {len(rows):,} rows"
+        f"the column {name!r} (data.path) is empty in all {len(rows):,} rows. Fill it in, or leave "
+        "it out of data.path"
         for name, column in images.items()
         if not any(column)
     ]
@@ -123,15 +123,12 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
         column = rows.texts if key == "path" else cells(key, name)
         empty = [row for row, cell in enumerate(column) if not cell]
         if empty:
+            cure = f"Fill it in, or unset data.{key}" if key in ("domain", "id") else "Fill it in"
             faults.append(
                 f"the column {name!r} (data.{key}) is empty in {len(empty):,} of {len(rows):,} "
-                f"rows: {rows.examples(empty)}"
+                f"rows: {rows.examples(empty)}. {cure}"
             )
-    if faults:
-        raise InputError(
-            f"{rows.where}: {'; '.join(faults)}. Fill them in; data.domain and data.id may be unset"
-        )
-    return rows
+    return replace(rows, faults=tuple(faults))
 
 
 def _filled(config: Config) -> dict[str, str]:
