@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from rich.console import Console
 from rich.table import Column, Table
 
-from medldr import plugins
-from medldr.config import PLUGIN_SECTIONS, load_part, packaged_names
+from medldr.config import load_part, packaged_names
 from medldr.config.catalogue import entries
 from medldr.errors import InputError, did_you_mean
+from medldr.excerpt import excerpt
 
 KINDS = ("runs", "sweeps", "parts", "algorithms", "datasets", "losses", "models", "transforms")
 
@@ -33,8 +33,9 @@ def print_datasets() -> None:
     rows = []
     for name in packaged_names("data"):
         section = load_part("data", name)["data"]
-        module = plugins.load(PLUGIN_SECTIONS["data"], section["name"])
-        where = module.present(module.Config.model_validate(section))
+        module = f"medldr.datasets.{section['name']}"
+        config = excerpt(module, "Config").model_validate(section)
+        where = excerpt(module, "present")(config)
         rows.append([name, section["name"], where])
     _print("data sets", ["dataset", "files"], rows)
 

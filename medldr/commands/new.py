@@ -53,14 +53,25 @@ def new(
     It reads every file once, finds labels, hospitals, patients and splits, asks for what it cannot
     tell (on a terminal), and says in the file what was found and why each key is as it is.
     """
+    import re
     import sys
 
-    from medldr.errors import InputError
+    from medldr.errors import InputError, did_you_mean_beside
 
+    place = place.expanduser()
     if out.suffix not in (".yaml", ".yml"):
         raise InputError(f"--out: {out} should end in .yaml")
     if out.exists() and not force:
         raise InputError(f"{out} exists already. Give another name with --out, or add --force")
+    if not Path(re.sub(r"(?i)(\.xls[xm])#.*", r"\1", str(place))).exists():  # book.xlsx#SHEET
+        foreign = "\\" in place.name  # which is a whole path where / parts folders
+        hint = " Folders are parted by /, not by \\." if foreign else ""
+        raise InputError(
+            f"there is no {place}.{did_you_mean_beside(place)}{hint} Name the folder of your "
+            "scans, or their table"
+        )
+    if place.suffix in (".yaml", ".yml"):
+        raise InputError(f"{place} is no table. If it is a study already: `medldr sweep {place}`")
     typer.echo(f"Looking at {place} ...", err=True)  # imports and listings take seconds
     from medldr.commands.new_study.asking import Asker, Options
     from medldr.commands.new_study.study import make_study

@@ -79,13 +79,14 @@ def sweep(
     from medldr.sweeps.plan.file import find_sweep
 
     find_sweep(file)  # before what takes long to load
+    from medldr.sweeps.launch import make_plan
+
+    plan = make_plan(file, words, out, only, choose_again=choose_again)
     from medldr.reporting import print_sweep
     from medldr.sweeps.command import check_launcher, dry_run, print_errors, start
-    from medldr.sweeps.launch import make_plan
     from medldr.sweeps.show import error_lines
 
     check_launcher(launcher, jobs)
-    plan = make_plan(file, words, out, only, choose_again=choose_again)
     if only_show:
         dry_run(plan)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from medldr.config.messages import explain
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
-from medldr.config.section import PLUGIN_SECTIONS, Section
+from medldr.config.section import PLUGIN_SECTIONS, Section, excerpts
 from medldr.config.yaml import Document, KeyPath, plain, read_yaml
 from medldr.errors import InputError, did_you_mean, did_you_mean_beside
 from medldr.plugins import takes_plugins
@@ -101,14 +102,25 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
         The configuration with its protocol settled and its paths absolute, and no problems; or
         None and the problems, one line each.
     """
-    try:
-        config = RunConfig.model_validate(merged.values)
-    except ValidationError as error:
-        return None, [*layers.problems, *explain(error, merged)]
+    if "torch" not in sys.modules:  # a mistake is told before seconds go into importing it
+        with excerpts():
+            _, problems = _validated(merged)
+        if problems:
+            return None, [*layers.problems, *problems]
+    config, problems = _validated(merged)
+    if config is None:
+        return None, [*layers.problems, *problems]
     if layers.problems:
         return None, list(layers.problems)
     settled = settle(config, layers.in_order, merged.values)
     return _finished(settled, merged.values, (), merged), []
+
+
+def _validated(merged: Merged) -> tuple[RunConfig | None, list[str]]:
+    try:
+        return RunConfig.model_validate(merged.values), []
+    except ValidationError as error:
+        return None, explain(error, merged)
 
 
 def refusal(what: str, problems: Sequence[str]) -> InputError:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Any, Final, Union, get_args, get_origin
@@ -23,6 +25,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from medldr import plugins
 from medldr.errors import InputError, did_you_mean, some
+from medldr.excerpt import excerpt
 
 
 class Section(BaseModel):
@@ -110,6 +113,22 @@ PLUGIN_MARK: Final = "x-medldr-plugin"
 _PLUGIN_NAME: Final = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 
 
+_IN_EXCERPTS: Final = ContextVar("in excerpts", default=False)
+
+
+@contextmanager
+def excerpts() -> Iterator[None]:
+    """Within, keys of plug-ins are checked without importing their modules, and so torch.
+
+    What is made within is for messages alone: its classes are not those of the modules.
+    """
+    token = _IN_EXCERPTS.set(True)
+    try:
+        yield
+    finally:
+        _IN_EXCERPTS.reset(token)
+
+
 def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
     """The `Config` of a plug-in.
 
@@ -119,7 +138,10 @@ def load_plugin_config(kind: plugins.Kind, name: str) -> type[PluginSection]:
     if not _PLUGIN_NAME.fullmatch(name):
         known = some(plugins.names(kind), listed=f"medldr list {kind}")
         raise InputError(f"{name!r} is not a valid {plugins.SINGULAR[kind]} name. Known: {known}")
-    config = getattr(plugins.load(kind, name), "Config", None)
+    if _IN_EXCERPTS.get() and name in plugins.names(kind):
+        config = excerpt(f"medldr.{kind}.{name}", "Config")
+    else:
+        config = getattr(plugins.load(kind, name), "Config", None)
     if not (isinstance(config, type) and issubclass(config, PluginSection)):
         raise InputError(
             f"the module {name!r} is not a plug-in for {kind}: it has no class Config "

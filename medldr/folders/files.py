@@ -59,7 +59,11 @@ def _explain(error: OSError, path: Path, needed: int | None) -> Exception:
             f"no space left to write {path}{size}. Everything written before is intact; "
             "free some space and run the same command again to resume"
         )
-    if error.errno in _IMPOSSIBLE:
+    # Folders are made, so one that is still absent cannot be: /proc, a share that went away.
+    absent = error.errno == errno.ENOENT and path.is_relative_to(
+        Path(error.filename or "/-").parent
+    )
+    if absent or error.errno in _IMPOSSIBLE:
         reason = os.strerror(error.errno or 0)
         return StorageError(f"cannot write {path}: {reason}. Choose another place with --out")
     return error

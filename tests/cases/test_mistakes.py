@@ -221,6 +221,9 @@ MISTAKES = [
     ("compare real", 0, ["Every run is of the reference"]),
     (f"compare {' '.join(PAIR)} --margin 0.02", 2, ["Is it 2 percentage points? Then give 2"]),
     ("train run.yaml --out file", 2, ["cannot write file/", "--out"]),
+    ("new table.csv --yes --out /proc/x.yaml", 2, ["cannot write /proc/x.yaml", "--out"]),
+    ("schema --out /proc/x.json", 2, ["cannot write /proc/x.json"]),
+    (f"compare {' '.join(PAIR)} --out /proc/x.html", 2, ["cannot write /proc/x.html"]),
     ("plan --patients 240 --accuracy 0.75", 2, ["percentage", "not 0.75"]),
     # Names of files and commands
     ("train study.yml", 2, ["no file study.yml", "Did you mean 'study.yaml'?"]),

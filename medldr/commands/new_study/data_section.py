@@ -21,7 +21,7 @@ from medldr.data.listing.trees import fault_of_levels
 from medldr.datasets._medmnist.npz import NpzFile
 from medldr.datasets._table.archive import IMAGES, parts_of, read_archive
 from medldr.datasets.table import Config
-from medldr.errors import InputError, did_you_mean_beside
+from medldr.errors import InputError
 
 _LOOKED_AT: Final = 20
 _MASKS: Final = frozenset(
@@ -72,18 +72,9 @@ def data_keys(options: Options, asker: Asker) -> list[Finding]:
     Raises:
         InputError: If there is nothing that could be read; says what was found.
     """
-    place, of_place = sheet_of_book(options.place.expanduser())
+    place, of_place = sheet_of_book(options.place)
     file, of_table = sheet_of_book((options.table or place).expanduser())
     options = replace(options, sheet=options.sheet or of_place or of_table)
-    if not place.exists():
-        foreign = "\\" in place.name  # which is a whole path where / parts folders
-        hint = " Folders are parted by /, not by \\." if foreign else ""
-        raise InputError(
-            f"there is no {place}.{did_you_mean_beside(place)}{hint} Name the folder of your "
-            "scans, or their table"
-        )
-    if place.suffix in (".yaml", ".yml"):
-        raise InputError(f"{place} is no table. If it is a study already: `medldr sweep {place}`")
     if options.folders:
         fault = fault_of_levels(options.folders)
         if fault:

@@ -33,7 +33,6 @@ import numpy as np
 
 from medldr.evaluation.intervals.bootstrap import LEVEL
 from medldr.evaluation.intervals.estimate import Source, Variance
-from medldr.evaluation.intervals.inference import of_seeds
 from medldr.evaluation.metrics.sums import Array
 
 PlannedMetric: TypeAlias = Literal["accuracy", "auc"]
@@ -161,6 +160,8 @@ def hanley_mcneil(area: float, positives: float, negatives: float) -> float:
 
 def of_mean(design: Design) -> Variance:
     """The variance of a method's mean over its seeds, as the analysis finds it on average."""
+    from medldr.evaluation.intervals.inference import of_seeds
+
     one, seeds, noise = _of_method(design)
     of_runs = of_seeds([seeds], design.seeds)
     return Variance((Source(one, design.patients - 1),), (of_runs,), noise, design.seeds)
@@ -168,6 +169,8 @@ def of_mean(design: Design) -> Variance:
 
 def of_difference(design: Design) -> Variance:
     """The variance of a paired difference between two methods, likewise."""
+    from medldr.evaluation.intervals.inference import of_seeds
+
     one, seeds, noise = _of_method(design)
     units = 2 * (one - design.correlation * network_variance(design))
     of_runs = of_seeds([seeds, seeds], design.seeds)

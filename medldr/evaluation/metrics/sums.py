@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy  # whose parts load when they are used: `medldr plan` uses no matrix
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 Array = NDArray[np.float64]
 Finish = Callable[[Array], dict[str, Array]]
@@ -32,7 +32,7 @@ class Sums:
         finish: Sums ``(F, b)`` of ``b`` draws to metrics ``(b,)`` by name, NaN where undefined.
     """
 
-    per_item: csr_array
+    per_item: scipy.sparse.csr_array
     finish: Finish
 
     def by_group(self, group: NDArray[np.int64], n_groups: int) -> Sums:
@@ -43,8 +43,8 @@ class Sums:
             n_groups: Number of groups of the draw, some of which may have no item here.
         """
         n = len(group)
-        member = csr_array((np.ones(n), (np.arange(n), group)), shape=(n, n_groups))
-        return replace(self, per_item=csr_array(self.per_item @ member))
+        member = scipy.sparse.csr_array((np.ones(n), (np.arange(n), group)), shape=(n, n_groups))
+        return replace(self, per_item=scipy.sparse.csr_array(self.per_item @ member))
 
     def draw(self, weights: Array, start: int = 0) -> dict[str, Array]:
         """Metrics ``(b,)`` under weights of the items (or groups).
@@ -61,16 +61,16 @@ class Sums:
         return {name: float(value[0]) for name, value in self.draw(ones).items()}
 
 
-def rows(values: Sequence[NDArray[Any]] | NDArray[Any]) -> csr_array:
+def rows(values: Sequence[NDArray[Any]] | NDArray[Any]) -> scipy.sparse.csr_array:
     """Dense features ``(F, N)``, mostly zero, as the sparse matrix that `Sums` keeps."""
-    return csr_array(np.asarray(values, dtype=np.float64))
+    return scipy.sparse.csr_array(np.asarray(values, dtype=np.float64))
 
 
-def one_hot(column: NDArray[np.int64], n: int) -> csr_array:
+def one_hot(column: NDArray[np.int64], n: int) -> scipy.sparse.csr_array:
     """``(n, N)`` sparse: a one in row ``column[i]`` for item ``i``; -1 gives an empty column."""
     item = np.flatnonzero(column >= 0)
     shape = (n, len(column))
-    return csr_array((np.ones(len(item)), (column[item], item)), shape=shape)
+    return scipy.sparse.csr_array((np.ones(len(item)), (column[item], item)), shape=shape)
 
 
 def ratio(numerator: Array, denominator: Array) -> Array:
