@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from medldr.analysis.analyze import analyze as analyze_folders
-from medldr.config import load_config
+from medldr.commands.study import run_config
 from medldr.config.changes import Changes
 from medldr.errors import InputError
 from medldr.evaluation.comparison.compare import make_comparison
@@ -22,25 +22,28 @@ from medldr.run_result import Compared, Evaluated, RunResult
 def train(
     config: str | Path | Mapping[str, Any],
     overrides: Changes = (),
-    out: str | Path = "runs",
+    out: str | Path | None = None,
     *,
+    run: str | None = None,
     restart: bool = False,
     plugins: Sequence[str] = (),
 ) -> RunResult:
     """Train, evaluate and report one run; an unfinished run resumes where it stopped.
 
     Args:
-        config: A packaged name, a YAML file, or a mapping with its content.
+        config: A packaged name, a YAML file, or a mapping with its content; with `run`, a sweep.
         overrides: ``KEY=VALUE`` texts as on the command line, or values by their dotted keys:
             ``{"training.epochs": 2}``.
-        out: Parent folder of the run folders.
+        out: Parent folder of the run folders; unset: ``runs``, of a sweep ``runs/NAME``.
+        run: Which run of a sweep: its name, its label and seed such as ``erm-s0``, or a part of it.
         restart: Move an earlier run of the same configuration aside and start over.
         plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If there is a mistake in the configuration, the data or the folder.
     """
-    return train_run(load_config(config, overrides), out, restart=restart)
+    settings, folder = run_config(config, overrides, run, out)
+    return train_run(settings, folder, restart=restart)
 
 
 @takes_plugins

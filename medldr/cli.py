@@ -87,21 +87,14 @@ def train(
 
     The exit code is 3 if files were left out (data.on_bad_file=skip); bad_files.csv lists them.
     """
-    from medldr.config.load import is_sweep, load_config
+    from medldr.commands.study import run_config
 
-    if is_sweep(config):
-        from medldr.commands.study import run_of_study
-
-        settings, out = run_of_study(config, overrides or (), run, out)
-    elif run is not None:
-        raise InputError(f"--run {run}: {config} is one run, not a sweep: leave out --run")
-    else:
-        settings = load_config(config, overrides or ())
+    settings, out = run_config(config, overrides or (), run, out)
     from medldr.reporting import print_run
     from medldr.run import train_run
     from medldr.training.machine.fabric import is_first_process
 
-    result = train_run(settings, out or "runs", restart=restart, launcher="script")
+    result = train_run(settings, out, restart=restart, launcher="script")
     if is_first_process():
         print_run(result.folder, fresh=result.fresh)
     raise typer.Exit(3 if result.skipped else 0)

@@ -123,8 +123,9 @@ def _used(node: ast.AST) -> Iterator[str]:
     Such a method belongs to the run, not to the keys: nothing that checks keys calls it.
     """
     for part in ast.iter_child_nodes(node):
-        plain = isinstance(part, ast.FunctionDef) and not part.decorator_list
         if isinstance(part, ast.Name):
             yield part.id
+        elif isinstance(part, ast.FunctionDef) and isinstance(node, ast.ClassDef):
+            yield from _used(part if part.decorator_list else part.args)
         else:
-            yield from _used(part.args if plain and isinstance(node, ast.ClassDef) else part)
+            yield from _used(part)

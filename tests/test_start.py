@@ -2,14 +2,11 @@
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 import medldr
 from medldr import cli
-
-SWEEP = Path(__file__).parent / "frozen" / "leave_one_out" / "folder"
 
 
 def test_importing_loads_nothing_heavy():
@@ -41,48 +38,6 @@ def test_importing_a_run_loads_only_what_every_run_needs():
     code = f"import sys, medldr.run; print(*sorted(set({heavy!r}) & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.split() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("typed", "code"),
-    [
-        ("train nowhere", 2),
-        ("train retinamnist_erm training.epoch=5", 2),
-        ("train retinamnist_latentdr_pool algorithm.kepe=0.3 training.epochs=five", 2),
-        ("new nowhere", 2),
-        ("sweep nowhere", 2),
-        ("sweep medmnist_table training.epoch=5", 2),
-        ("sweep status nowhere", 2),
-        (f"sweep status {SWEEP}", 0),
-        ("compare nowhere", 2),
-        ("report nowhere", 2),
-        ("verify nowhere", 2),
-        ("predict nowhere scan.png", 2),
-        ("evaluate nowhere", 2),
-        ("data check nowhere", 2),
-        ("data stats nowhere", 2),
-        ("plan --patients 240 --accuracy 0.75", 2),
-        ("plan --patients 240 --accuracy 75", 0),
-        ("data list", 0),
-        ("data card", 0),
-        ("schema", 0),
-        ("doctor", 0),
-        ("list", 0),
-    ],
-)
-def test_a_command_starts_without_torch(typed, code, tmp_path):
-    words = repr(["medldr", *typed.split()])
-    program = (
-        f"import sys; sys.argv = {words}\n"
-        "from medldr import cli\n"
-        "try:\n cli.main()\nexcept SystemExit as end:\n print('ended', end.code)\n"
-        "print('loaded', *sorted({'torch', 'monai'} & set(sys.modules)))"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=tmp_path, check=True
-    )
-    assert ran.stdout.endswith(f"ended {code}\nloaded\n"), ran.stdout[-500:] + ran.stderr[-500:]
 
 
 def test_every_public_name_is_there():

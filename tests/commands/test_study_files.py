@@ -1,6 +1,8 @@
 """Studies and sweeps where a command takes a run or a data set; what starts without torch."""
 
 import json
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medldr.commands.study import run_of_study
+import medldr as package
+from medldr.commands.study import run_config
 from medldr.config import dump_config
 from medldr.errors import InputError
 from medldr.evaluation.comparison.findings import margin_of
@@ -28,6 +31,8 @@ axes:
   data.held_out: {a: [a], b: [b], c: [c]}
 seeds: [0, 1]
 """
+SWEEP = Path(__file__).parents[1] / "frozen" / "leave_one_out" / "folder"
+SINGLE = SWEEP.parents[1] / "single" / "folder"
 RUNS = ["coral_a-11111111-s0", *(f"erm_a-{seed}2222222-s{seed}" for seed in range(3))]
 
 
@@ -57,23 +62,31 @@ REFUSED = [
     *("predict runs/study scan.png", "predict runs/study scan.png --run erm_a"),
     *("evaluate runs/study", "export runs/study --format onnx", "validate runs/study table.csv"),
     *("compare runs/study", "analyze study.yaml", "report study.yaml", "verify study.yaml"),
-    *("data check scans", "data stats retinamnst"),
+    *("data check scans", "data stats retinamnst", "new nowhere", "sweep nowhere"),
+    *("train nowhere", "verify nowhere", "compare nowhere", "report nowhere", "predict nowhere x"),
+    *("train retinamnist_erm training.epoch=5", "train retinamnist_erm training.epochs=five"),
+    *("train retinamnist_latentdr_pool algorithm.kepe=1", "sweep medmnist_table training.epoch=5"),
+    *("plan --patients 240 --accuracy 0.75", "list algoritms", "trian"),
 ]
 
 
 def test_no_command_needs_torch_to_refuse_a_place_or_to_look_at_one(here):
     """One process for all of them: what one imports is there for the next."""
     fine = ["data card", "list parts", "plan --patients 240 --accuracy 75", "doctor", "--help"]
+    fine += ["data list", "schema", f"sweep status {SWEEP}"]
     code = (
         "import json, sys\nfrom medldr import cli\n"
-        "for words in json.loads(sys.argv[1]):\n"
+        "every, refused = map(json.loads, sys.argv[1:])\n"
+        "for words in every:\n"
         "    sys.argv = ['medldr', *words]\n"
-        "    cli._run()\n"
+        "    code = cli._run()\n"
         "    loaded = {'torch', 'pandas', 'matplotlib', 'scipy.stats'} & set(sys.modules)\n"
         "    assert not loaded, (words, loaded)\n"
+        "    assert code == 2 * (words in refused), (words, code)\n"
     )
-    every = json.dumps([words.split() for words in (*REFUSED, *fine)])
-    done = subprocess.run([sys.executable, "-c", code, every], capture_output=True, text=True)
+    lists = [[words.split() for words in typed] for typed in ((*REFUSED, *fine), REFUSED)]
+    command = [sys.executable, "-c", code, *map(json.dumps, lists)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
 
 
@@ -86,9 +99,18 @@ def test_a_study_is_divided_counted_and_trained_like_a_run(here, medldr):
     assert "36 training images" in ended.out
     planned = {p.member.run: p.config for p in expand(load_sweep("study.yaml"), "runs/study")}
     name = next(name for name in planned if name.startswith("coral_b-") and name.endswith("-s1"))
-    config, out = run_of_study("study.yaml", (), "coral_b-s1", None)
+    config, out = run_config("study.yaml", (), "coral_b-s1", None)
     assert dump_config(config) == dump_config(planned[name])
     assert out == Path("runs/study")
+
+
+def test_python_names_the_first_run_of_a_study_as_the_command_does(here, medldr):
+    first = "first run is erm_a-s0; --run NAME (in Python run=NAME)"
+    assert first in medldr("train", "study.yaml").err
+    with pytest.raises(InputError, match=re.escape(first)):
+        package.train("study.yaml")
+    with pytest.raises(InputError, match="no such run"):
+        package.train("study.yaml", {"training.epochs": 1}, run="erm_d")
 
 
 def test_a_run_of_a_sweep_is_found_by_its_label_and_seed(here):
@@ -118,3 +140,25 @@ def test_numbers_are_printed_as_json(here, medldr):
     asked = [row for row in printed["rows"] if (row["patients"], row["seeds"]) == (240, 3)]
     assert asked[0]["numbers"]["detectable"] == pytest.approx(0.0773, abs=1e-3)
     assert printed["study"]["value"] == 0.75
+
+
+def test_a_comparison_is_printed_as_json(medldr):
+    pair = [SWEEP / name for name in ("erm_photo-21b39731-s0", "coral_photo-a94593c0-s0")]
+    printed = json.loads(medldr("compare", *pair, "--json").out)
+    rows = {(r["split"], r["metric"], r["method"]): r for r in printed["rows"] if not r["domain"]}
+    assert printed["reference"] == "erm_photo"
+    assert rows["test", "accuracy", "erm_photo"]["mean"] == pytest.approx(7 / 42)
+    assert printed == json.loads(json.dumps(dict(package.compare(pair))))
+
+
+def test_a_verification_is_printed_as_json(medldr, tmp_path):
+    run = shutil.copytree(SINGLE / "hospital-296def41-s0", tmp_path / "run")
+    ended = medldr("verify", run, "--json")
+    (verdict,) = json.loads(ended.out)["runs"]
+    assert (ended.code, verdict["differs"]) == (0, [])
+    assert verdict["numbers"] > 100
+    (run / "predictions.csv").unlink()
+    ended = medldr("verify", run, "--json")
+    (verdict,) = json.loads(ended.out)["runs"]
+    assert ended.code == 2
+    assert verdict["differs"] == ["predictions.csv missing, so scores cannot be checked"]
