@@ -39,34 +39,30 @@ def test_no_two_runs_are_the_same():
     assert [names for names in hashes.values() if len(names) > 1] == []
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_begins_with_what_it_is_and_names_its_source(name):
-    text = (packaged_configs() / f"{name}.yaml").read_text()
-    first = text.splitlines()[0]
-    assert re.fullmatch(r"# [A-Z].{10,96}[.:]", first), first
-    comments = " ".join(line for line in text.splitlines() if line.startswith("#"))
-    assert re.search("Source:|Published|Stated by the LatentDR paper", comments)
-    assert max(map(len, text.splitlines())) <= 100
+def test_every_file_begins_with_what_it_is_and_names_its_source():
+    for name in FILES:
+        text = (packaged_configs() / f"{name}.yaml").read_text()
+        first, comments = text.splitlines()[0], " ".join(re.findall("^#.*", text, re.MULTILINE))
+        assert re.fullmatch(r"# [A-Z].{10,96}[.:]", first), name
+        assert re.search("Source:|Published|Stated by the LatentDR paper", comments), name
+        assert max(map(len, text.splitlines())) <= 100, name
 
 
-@pytest.mark.parametrize("name", FILES)
-def test_a_file_holds_no_path(name):
-    def texts(value):
-        if isinstance(value, dict):
-            for item in value.values():
-                yield from texts(item)
-        elif isinstance(value, list):
-            for item in value:
-                yield from texts(item)
-        elif isinstance(value, str):
-            yield value
+def texts(value):
+    """All texts of nested dictionaries and lists."""
+    if isinstance(value, str):
+        return [value]
+    nested = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [text for one in nested for text in texts(one)]
 
-    values = dict(read_yaml(packaged_configs() / f"{name}.yaml").values)
-    extends = values.pop("extends", [])
-    for entry in [extends] if isinstance(extends, str) else extends:
-        assert entry in FILES
-    assert "root" not in values.get("data", {})
-    assert [text for text in texts(values) if "/" in text or "\\" in text or "~" in text] == []
+
+def test_no_file_holds_a_path():
+    for name in FILES:
+        values = dict(read_yaml(packaged_configs() / f"{name}.yaml").values)
+        extends = values.pop("extends", [])
+        assert {*([extends] if isinstance(extends, str) else extends)} <= {*FILES}, name
+        assert "root" not in values.get("data", {}), name
+        assert not [text for text in texts(values) if re.search(r"[/\\~]", text)], name
 
 
 @pytest.mark.parametrize("section", ["data", "transform", "model", "algorithm"])
