@@ -144,6 +144,10 @@ def compare(
 
     for folder in folders:
         one_run(folder, otherwise="; `medldr report` compares all of them")
+    if len(folders) == 1:
+        raise InputError(
+            f"give two runs or more, the reference first; `medldr report {folders[0]}` is on one"
+        )
     if as_json:
         from medldr.evaluation import compare as plain_comparison
 

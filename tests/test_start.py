@@ -1,5 +1,6 @@
 """What has to be quick, quiet and closed: importing, `--help`, and typos at the command line."""
 
+import os
 import subprocess
 import sys
 
@@ -52,6 +53,20 @@ def test_the_version_is_printed():
     command = [sys.executable, "-m", "medldr.cli", "--version"]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert said.strip() == f"medldr {medldr.__version__}"
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggested"),
+    [("medldr tr", "train"), ("medldr data ch", "check"), ("medldr train --restar", "--restart")],
+)
+def test_the_shell_completes_commands_and_options(typed, suggested):
+    place = {"COMP_WORDS": typed, "COMP_CWORD": str(typed.count(" "))}
+    ended = subprocess.run(
+        [sys.executable, "-c", "from medldr import cli; cli.app(prog_name='medldr')"],
+        env={**os.environ, **place, "_MEDLDR_COMPLETE": "complete_bash"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ended.stdout.split() == [suggested]
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,15 @@ from pydantic_core import ErrorDetails
 
 from medldr.config.layers import Merged
 from medldr.config.packaged import packaged_names
-from medldr.config.schema import RunConfig
+from medldr.config.schema import CONFIG_VERSION, RunConfig
 from medldr.config.section import PLUGIN_MARK, PLUGIN_SECTIONS, load_plugin_config
 from medldr.config.yaml import KeyPath
 from medldr.errors import InputError, did_you_mean, some
+from medldr.version import __version__
 
 Schema = Mapping[str, Any]
 
+_VERSION: Final = ("config_version",)
 _ABOUT_A_NAME: Final = ("plugin_unknown", "plugin_name")
 _IN_OUR_WORDS: Final = ("value_error", "assertion_error", *_ABOUT_A_NAME)
 _NAMES_A_KEY: Final = re.compile(r"([a-z_]+(?:\.[a-z_]+)+)(?:\[\d+\])?: ")
@@ -56,7 +58,16 @@ _ELSEWHERE: Final = {
 
 
 def explain(error: ValidationError, merged: Merged) -> list[str]:
-    """One line per mistake: key, value, file and line, what is allowed, the nearest name."""
+    """One line per mistake: key, value, file and line, what is allowed, the nearest name.
+
+    Of a file of another version there is one line: its keys may have other names and meanings.
+    """
+    if any(details["loc"] == _VERSION for details in error.errors()):
+        return [
+            f"{_head(_VERSION, merged)}: the file is of another version of medldr; this one, "
+            f"{__version__}, reads {CONFIG_VERSION}. Install the version that wrote it, which the "
+            "run.json beside it names, or write the file anew"
+        ]
     keys = known_keys(merged.values)
     texts: dict[KeyPath, str] = {}
     for details in error.errors():

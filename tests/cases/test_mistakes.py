@@ -91,6 +91,7 @@ def here(tmp_path_factory):
         "parts.yaml": "extends: [recipe/medmnst, data/retinamnist]\n",
         "tab.yaml": "seed: 1\ntraining:\n\tepochs: 5\n",
         "colon.yaml": "seed: 1\ntraining\n  epochs: 5\n",
+        "future.yaml": "config_version: 7\nextends: recipe/medmnist\ngalaxy: {depth: 2}\n",
         "keys.yaml": "seed: 1\nlabel: a\nseed: 2\n",
         "file": "",
     }.items():
@@ -196,6 +197,11 @@ MISTAKES = [
     ("train run.yaml training.lr=0,001", 2, ["'0,001'", "with a point: 0.001"]),
     ("train run.yaml machine.device=gpu", 2, ["'gpu'", "Did you mean 'cuda'?"]),
     ("train run.yaml data.test_fraction=20", 2, ["less than 1"]),
+    (
+        "train future.yaml",
+        2,
+        ["1 problem", "config_version = 7 (future.yaml:1)", "another version"],
+    ),
     ("train tab.yaml", 2, ["tab.yaml:3", "blanks, not tabs"]),
     ("train colon.yaml", 2, ["colon.yaml:3", "':'"]),
     ("train keys.yaml", 2, ["keys.yaml:3", "'seed' appears twice", "line 1"]),
@@ -218,7 +224,7 @@ MISTAKES = [
     ("evaluate edited", 2, ["edited/config.yaml was changed", "Restore"]),
     ("compare real other", 2, ["cannot be compared", "12 and 4 items", "same dataset"]),
     ("compare real real", 2, ["given more than once"]),
-    ("compare real", 0, ["Every run is of the reference"]),
+    ("compare real", 2, ["two runs or more", "medldr report real"]),
     (f"compare {' '.join(PAIR)} --margin 0.02", 2, ["Is it 2 percentage points? Then give 2"]),
     ("train run.yaml --out file", 2, ["cannot write file/", "--out"]),
     ("new table.csv --yes --out /proc/x.yaml", 2, ["cannot write /proc/x.yaml", "--out"]),
