@@ -169,7 +169,7 @@ OVERRIDES = {
     "training.select=[]": "at least 1 item",
     "evaluation.splits=[]": "at least 1 item",
     "evaluation.splits=[tset]": "evaluation.splits",
-    "config_version=2": "should be 1",
+    "config_version=2": "another version of medldr",
 }
 
 
