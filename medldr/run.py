@@ -296,7 +296,7 @@ def trained(folder: Path | str) -> RunFolder:
             were changed.
     """
     files = one_run(folder)
-    if "validation_of" in read_run_record(files).content:
+    if read_run_record(files).validation_of:
         raise InputError(
             f"{folder} is the validation of a run at another site: it holds numbers and no "
             "network. Give the folder of the run itself"

@@ -15,7 +15,7 @@ from medldr.config.method import method_title
 from medldr.config.sections import dataset_name
 from medldr.data import Data
 from medldr.errors import InputError
-from medldr.evaluation.checked import refuse_other_latents
+from medldr.evaluation.checked import refuse_changed
 from medldr.evaluation.explain.mistakes import shown
 from medldr.evaluation.latents.collect import MOST, collect_latents
 from medldr.evaluation.latents.operators import Operators, find_operators, with_operators
@@ -95,7 +95,7 @@ class RunReader:
         operators, note = find_operators(config, files, record, spec, model)
         stored = files.latents.is_file()
         if stored:
-            refuse_other_latents(files, record)
+            refuse_changed(files, record, files.latents)
             latents = read_latents(files, spec)
         else:
             data = self._data_of(config, files, record)

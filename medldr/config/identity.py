@@ -46,6 +46,25 @@ def run_hash(config: RunConfig) -> str:
     Raises:
         InputError: If `data.manifest` names a file that is missing or no manifest.
     """
+    payload = {"config_version": config.config_version, "values": _hashed(config)}
+    return _digest(payload)
+
+
+def hashed_settings(config: RunConfig) -> dict[str, str]:
+    """A digest of each value that `run_hash` is made of, by dotted key.
+
+    A run keeps them, so that a key that was edited after training can be named.
+    """
+    return {key: _digest(value) for key, value in flatten(_hashed(config)).items()}
+
+
+def _digest(value: Any) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _hashed(config: RunConfig) -> dict[str, Any]:
+    """The values that decide a run's numbers, but not its seed."""
     values = differing(config)
     for dotted in NOT_HASHED:
         section, _, key = dotted.rpartition(".")
@@ -62,9 +81,7 @@ def run_hash(config: RunConfig) -> str:
     start = config.training.init_from
     if start is not None and _RUN_NAME.fullmatch(start.name):
         values["training"]["init_from"] = start.name
-    payload = {"config_version": config.config_version, "values": values}
-    text = json.dumps(payload, sort_keys=True, separators=(",", ":"), allow_nan=False)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
+    return values
 
 
 def _manifest_ids(path: Path) -> str:
@@ -89,7 +106,12 @@ def _stated_ids(path: Path, state: tuple[int, int] | None) -> str:
 def identify(config: RunConfig) -> RunIdentity:
     """The run that a configuration describes, as its folder records it."""
     return RunIdentity(
-        config.label, config.seed, run_hash(config), config.protocol, dump_config(config)
+        config.label,
+        config.seed,
+        run_hash(config),
+        config.protocol,
+        dump_config(config),
+        hashed_settings(config),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from medldr.config import RunConfig, load_config, run_hash
+from medldr.config.identity import hashed_settings
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences
 from medldr.evaluation.predictions.table import read_predictions
@@ -44,7 +45,7 @@ def read_results(
     """
     evaluation, table, wrong = None, None, list[str]()
     made, predictions = files.evaluation_of(rule), files.predictions_of(rule)
-    read = (files.run, files.metrics, predictions, made, files.mistakes)
+    read = (files.run, files.metrics, files.splits, predictions, made, files.mistakes)
     changed = _changed(files, record, *((made, predictions) if rule else read))
     sure = rule and record is not None and record.checksums and not changed
     if rule is None and record is not None and _changed(files, record, files.config):
@@ -56,7 +57,7 @@ def read_results(
             place = f"selected/{rule}: " if rule else ""
             wrong = [f"{place}{each}" for each in differences(evaluation, table)]
     if rule is None or evaluation is not None:
-        _refuse(files, changed, wrong)
+        _refuse(files, record, changed, wrong)
     return evaluation, table
 
 
@@ -74,17 +75,32 @@ def checked_config(files: RunFolder, record: RunRecord) -> RunConfig:
     """The configuration of a run, which may name another place of the data or another device.
 
     Raises:
-        InputError: If it is that of another run.
+        InputError: If it is that of another run; names the keys.
     """
     config = load_config(files.config)
-    now, then = (run_hash(config), config.seed), (record.hash, record.seed)
-    if now != then:
+    wrong = unlike_config(config, record)
+    if wrong:
         raise InputError(
-            f"{files.config} was changed after training: hash and seed are now {now[0]} and "
-            f"{now[1]}, those of the run {then[0]} and {then[1]}. Restore the file, or train the "
-            f"changed one: medldr train {files.config}"
+            f"{files.config} was changed after training: {'; '.join(wrong)}. Restore the file, or "
+            f"train the changed one: medldr train {files.config}"
         )
     return config
+
+
+def unlike_config(config: RunConfig, record: RunRecord) -> list[str]:
+    """How a configuration differs from the one that a run was trained with, in words.
+
+    What is outside the hash may differ: where data lie, the device, and what only describes.
+    """
+    now, then = hashed_settings(config), record.settings
+    keys = sorted(key for key in {*now, *then} if then and now.get(key) != then.get(key))
+    pairs = {
+        "hash": (run_hash(config), record.hash),
+        "seed": (config.seed, record.seed),
+        "label": (config.label, record.label),
+    }
+    said = [f"{key} is not what the run was trained with" for key in keys]
+    return said + [f"{k} is now {n}, that of the run {t}" for k, (n, t) in pairs.items() if n != t]
 
 
 def refuse_other_weights(files: RunFolder, record: RunRecord) -> None:
@@ -96,16 +112,16 @@ def refuse_other_weights(files: RunFolder, record: RunRecord) -> None:
         InputError: If a file was changed.
     """
     weights = (files.model, *map(files.selected, record.selections))
-    _refuse(files, _changed(files, record, files.run, *weights))
+    refuse_changed(files, record, files.run, *weights)
 
 
-def refuse_other_latents(files: RunFolder, record: RunRecord) -> None:
-    """Check before latents are read that they are those of the run.
+def refuse_changed(files: RunFolder, record: RunRecord, *paths: Path) -> None:
+    """Check before files of a run are read that they are as the run wrote them.
 
     Raises:
-        InputError: If the file was changed.
+        InputError: If one was changed.
     """
-    _refuse(files, _changed(files, record, files.latents))
+    _refuse(files, record, _changed(files, record, *paths))
 
 
 def keep_evaluation(files: RunFolder, changed: str) -> None:
@@ -196,19 +212,22 @@ def _changed(files: RunFolder, record: RunRecord | None, *paths: Path) -> dict[s
     }
 
 
-def _refuse(files: RunFolder, changed: Mapping[str, str], wrong: Iterable[str] = ()) -> None:
+def _refuse(
+    files: RunFolder,
+    record: RunRecord | None,
+    changed: Mapping[str, str],
+    wrong: Iterable[str] = (),
+) -> None:
     """Refuse files that were changed, and numbers that do not follow from the predictions."""
     reasons = [*(f"{files.path / name} {what}" for name, what in changed.items()), *wrong]
     if not reasons:
         return
     shown = "; ".join(reasons[:SHOWN])
-    # Scoring again makes new predictions, evaluations and pictures, and nothing else.
-    again = {
-        path.name for path in (files.predictions, files.evaluation, files.mistakes, files.latents)
-    }
-    lost = [name for name in changed if Path(name).name not in again]
+    lost = [name for name in changed if not is_scored(name)]
     cure = f"Score the run again with `medldr evaluate {files.path}`"
-    if lost:
+    if record is not None and record.validation_of:  # nobody but the site can make it again
+        cure = "Put the original folder back, or have the site make it again (`medldr validate`)"
+    elif lost:
         cure = f"Put the original {' and '.join(lost)} back, or train the run again with --restart"
     raise InputError(
         f"{files.path} is not as its run left it: {shown}. {cure}; "

@@ -89,8 +89,9 @@ def export(
             write_bundle(
                 record, steps, folder, card=card, limits=limits, agreement=agreement, text=text
             )
-        write_preprocessing(folder / PREPROCESSING, record)
         write_text(folder / CARD, text)
+        programs = [p.relative_to(folder).as_posix() for p in path.parent.glob(f"{path.name}*")]
+        write_preprocessing(folder / PREPROCESSING, record, programs)
         files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     return Exported(to, tuple(files), limits, agreement)
 

@@ -51,11 +51,12 @@ def checksums_of(files: RunFolder, names: Collection[str] | None = None) -> dict
     }
 
 
-def checksum_of_content(content: Mapping[str, Any]) -> str:
+def checksum_of_content(content: Mapping[str, Any], own: str = "run.json") -> str:
     """The checksum of `run.json`: of its values, not of how the file is laid out.
 
     Args:
         content: What the file holds; a checksum of its own that is in there does not count.
+        own: The name of the file.
 
     Example:
         >>> one = checksum_of_content({"seed": 0, "checksums": {"a": "1"}})
@@ -64,7 +65,7 @@ def checksum_of_content(content: Mapping[str, Any]) -> str:
         >>> one == checksum_of_content({"checksums": {"a": "2", "run.json": one}, "seed": 0})
         False
     """
-    of_files = {k: v for k, v in (content.get(CHECKSUMS) or {}).items() if k != "run.json"}
+    of_files = {k: v for k, v in (content.get(CHECKSUMS) or {}).items() if k != own}
     text = json.dumps({**content, CHECKSUMS: of_files}, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -128,8 +129,12 @@ def changes(
             yield name, "was changed: it does not have the checksum in run.json"
 
 
-def _is_result(name: str) -> bool:
-    """Whether a name may be that of a result; a `run.json` from elsewhere may name any file."""
+def is_inside(name: str) -> bool:
+    """Whether a name is that of a file in the folder; a record from elsewhere may name any."""
     path = PurePosixPath(name)
-    inside = not path.is_absolute() and ".." not in path.parts
-    return inside and (len(path.parts) == 1 or path.parts[0] in FOLDERS)
+    return not path.is_absolute() and ".." not in path.parts
+
+
+def _is_result(name: str) -> bool:
+    parts = PurePosixPath(name).parts
+    return is_inside(name) and (len(parts) == 1 or parts[0] in FOLDERS)

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 _ABANDONED: Final = 86_400.0
 """Seconds after which no process is still at work on a folder."""
+_SEAL: Final = b"\nmedldr sha256 "
+"""What stands before the checksum at the end of a checkpoint."""
 
 
 class StorageError(InputError):
@@ -320,16 +322,37 @@ def load_tensors(path: Path | str) -> dict[str, Tensor]:
 
 
 def save_checkpoint(path: Path | str, state: Mapping[str, Any]) -> None:
-    """Write a checkpoint of tensors and plain Python values, whole or not at all."""
+    """Write a checkpoint of tensors and plain Python values, whole or not at all.
+
+    Its own checksum follows its content: torch reads flipped bits without a word.
+    """
     import io
 
     import torch
 
     buffer = io.BytesIO()
     torch.save(dict(state), buffer)
+    buffer.write(_SEAL + hashlib.sha256(buffer.getbuffer()).hexdigest().encode())
     data = buffer.getbuffer()
     with atomic(path, needed=data.nbytes) as temporary:
         temporary.write_bytes(data)
+
+
+def _check_seal(path: Path) -> None:
+    """Compare a checkpoint with the checksum at its end, if it has one."""
+    size = len(_SEAL) + 64
+    with path.open("rb") as file:
+        length = file.seek(0, os.SEEK_END) - size
+        file.seek(max(length, 0))
+        seal = file.read()
+        if length < 0 or not seal.startswith(_SEAL):
+            return
+        digest = hashlib.sha256()
+        file.seek(0)
+        while (left := length - file.tell()) > 0:
+            digest.update(file.read(min(left, 1 << 20)))
+    if seal != _SEAL + digest.hexdigest().encode():
+        raise ValueError("it does not have the checksum at its end")
 
 
 def load_checkpoint(path: Path | str) -> dict[str, Any]:
@@ -344,6 +367,7 @@ def load_checkpoint(path: Path | str) -> dict[str, Any]:
     import torch
 
     try:
+        _check_seal(Path(path))
         with warnings.catch_warnings():
             # A foreign pickle is refused below, with our own message.
             warnings.filterwarnings("ignore", message="Detected pickle protocol")
@@ -379,6 +403,7 @@ class RunFolder:
         self.metrics = self.path / "metrics.jsonl"
         self.checkpoints = self.path / "checkpoints"
         self.last = self.checkpoints / "last.ckpt"
+        self.before = self.checkpoints / "before.ckpt"
         self.best = self.checkpoints / "best.ckpt"
         self.model = self.path / "model.safetensors"
         self.splits = self.path / "splits.json"

@@ -132,6 +132,7 @@ def open_run(run: RunIdentity, out: Path | str, *, restart: bool = False) -> Ite
             seed=run.seed,
             protocol=run.protocol,
             hash=run.hash,
+            settings=dict(run.settings),
             provenance=provenance.collect(),
             times={
                 "started": times.started or provenance.now(),

@@ -6,14 +6,16 @@ no file name, id or image.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from medldr.folders.files import write_json
-from medldr.folders.records import Record, read_record
+from medldr.errors import InputError
+from medldr.folders.checksums import CHECKSUMS, checksum_of_content, is_inside
+from medldr.folders.files import checksum, write_json
+from medldr.folders.records import Record, check_record, read_content
 from medldr.types import Task
 
 SCHEMA: Final = 1
@@ -152,11 +154,34 @@ def read_preprocessing(path: Path) -> Preprocessing:
         path: `preprocessing.json` of a run, or of an exported network.
 
     Raises:
-        InputError: If it is missing or damaged; names file, key and cure.
+        InputError: If it is missing or damaged, names file, key and cure; or if it, or a file of
+            the export that it lies beside, does not have its checksum.
     """
-    return read_record(path, Preprocessing, CURE, schemas=(SCHEMA,))
+    content = read_content(path, CURE)
+    record = check_record(content, path, Preprocessing, CURE, schemas=(SCHEMA,))
+    for name, recorded in (content.get(CHECKSUMS) or {}).items():
+        place, own = path.parent / name, name == path.name
+        if not is_inside(name) or not place.is_file():
+            fault = "is missing"
+        elif recorded != (checksum_of_content(content, name) if own else checksum(place)):
+            fault = f"was changed: it does not have the checksum in {path.name}"
+        else:
+            continue
+        raise InputError(f"{place} {fault}. Export the run again with `medldr export`")
+    return record
 
 
-def write_preprocessing(path: Path, record: Preprocessing) -> None:
-    """Write the record with every key, for people and for other programs."""
-    write_json(path, record.model_dump(mode="json", by_alias=True))
+def write_preprocessing(path: Path, record: Preprocessing, beside: Collection[str] = ()) -> None:
+    """Write the record with every key, for people and for other programs.
+
+    Args:
+        path: The file.
+        record: Its content.
+        beside: Files of an export, whose checksums it then holds, and one of its own content.
+    """
+    content = record.model_dump(mode="json", by_alias=True)
+    if beside:
+        sums = {name: checksum(path.parent / name) for name in sorted(beside)}
+        content[CHECKSUMS] = sums
+        content[CHECKSUMS] = {**sums, path.name: checksum_of_content(content)}
+    write_json(path, content)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -45,6 +45,7 @@ class RunIdentity:
         hash: Eight hexadecimal digits, equal for runs that differ at most in their seed.
         protocol: The protocol it follows; empty if it follows none.
         config: The whole resolved configuration as YAML.
+        settings: A digest of each value that the hash is made of, by dotted key.
     """
 
     label: str
@@ -52,6 +53,7 @@ class RunIdentity:
     hash: str
     protocol: str | None
     config: str
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -147,6 +149,8 @@ class RunRecord(Record):
         primary: The primary metric when training began; None where none was stated.
         protocol: The protocol as configured, with ``+modified`` if a pinned key was changed.
         hash: Identity of the configuration without the seed.
+        settings: A digest of each value that the hash is made of, by dotted key.
+        validation_of: The run that another site scored; None for a run itself.
         times: Starts and end.
         provenance: Command, versions, code state, hardware.
         data: The data.
@@ -184,6 +188,8 @@ class RunRecord(Record):
     protocol: str | None = None
     primary: str | None = None
     hash: str | None = None
+    settings: dict[str, str] = Field(default_factory=dict)
+    validation_of: dict[str, Any] | None = None
     times: Times = Times()
     provenance: dict[str, Any] = Field(default_factory=dict)
     data: DataRecord = DataRecord()

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.errors import InputError
+from medldr.evaluation.checked import refuse_changed
 from medldr.evaluation.inputs.unlike import Centre, distances, features
 from medldr.evaluation.predictions.log_odds import log_odds, log_odds_of_mean
 from medldr.evaluation.predictions.predict import probabilities
@@ -55,6 +56,7 @@ class Trained:
         files = RunFolder(folder)
         self.folder = files.path
         self.config, run, model = trained_network(folder)
+        refuse_changed(files, run, files.preprocessing, files.unlike)
         self.record = read_preprocessing(files.preprocessing)
         self._centre = _centre(files, self.record)
         chosen = precision or run.precision

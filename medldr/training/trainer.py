@@ -218,6 +218,7 @@ class Trainer:
         )
         if self.processes.first:
             twin(self.folder.selected(fitted.reported.rule), self.folder.model)
+            self.folder.before.unlink(missing_ok=True)
         # Every process is left with the same network, and finds the file.
         self.processes.equal_buffers(self.model)
         self.processes.wait()

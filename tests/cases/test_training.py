@@ -317,8 +317,8 @@ def test_a_foreign_pickle_is_refused_and_not_run(train, the_run, disturb, tmp_pa
     train()
     harm = tmp_path / "harm"
     content = pickle.dumps(Harm(harm))
-    the_run().last.write_bytes(content)
-    the_run().best.write_bytes(content)
+    for path in the_run().checkpoints.iterdir():
+        path.write_bytes(content)
     ended = train()
     assert ended.code == 2
     assert f"{the_run().last} is refused" in ended.err
@@ -335,7 +335,7 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(train, the_run, dist
     ended = train()
     assert ended.code == 0
     assert f"{the_run().last} is damaged" in ended.err
-    assert f"resuming from {the_run().best} instead" in ended.err
+    assert f"resuming from {the_run().before} instead" in ended.err
     assert "resumed after step 2 of 4" in ended.err
 
 

@@ -165,6 +165,53 @@ def test_a_report_and_a_comparison_refuse_it(runs, medldr, tmp_path, edit, named
     assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("preprocessing.json", "predict"),
+        ("unlike.safetensors", "predict"),
+        ("splits.json", "report"),
+    ],
+)
+def test_what_a_command_reads_is_refused_until_it_is_made_again(
+    runs, medldr, data_root, tmp_path, name, command
+):
+    files, path = runs[0], runs[0].path / name
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    image = f"{data_root}/retinamnist.npz#test_images[0]"
+    more = (image, "--out", tmp_path / "p.csv") if command == "predict" else ()
+    ended = medldr(command, files.path, *more)
+    assert (ended.code, f"{path} was changed" in ended.err) == (2, True), ended.err
+    assert "medldr evaluate" in ended.err
+    assert medldr("evaluate", files.path).code == 0
+    ended = medldr(command, files.path, *more)
+    assert ended.code == 0, ended.err
+    assert medldr("verify", files.path).code == 0
+
+
+@pytest.mark.parametrize("command", ["report", "evaluate", "predict", "analyze", "export"])
+def test_a_setting_of_training_that_was_edited_is_named(runs, medldr, tmp_path, command):
+    files = runs[0]
+    files.config.write_text(files.config.read_text().replace("epochs: 2", "epochs: 5"))
+    more = {"predict": ["x.png"], "export": ["--format", "torch"]}.get(command, [])
+    out = [] if command in ("report", "evaluate") else ["--out", tmp_path / "o"]
+    ended = medldr(command, files.path, *more, *out)
+    assert ended.code == 2
+    assert "training.epochs is not what the run was trained with" in ended.err
+
+
+def test_what_only_describes_is_renewed_by_evaluate(runs, medldr):
+    files = runs[0]
+    text = files.config.read_text()
+    files.config.write_text(re.sub("primary: .*", "primary: auc", text))
+    assert "config.yaml was changed" in medldr("verify", files.path).out
+    assert medldr("report", files.path).code == 0
+    assert medldr("evaluate", files.path).code == 0
+    assert medldr("verify", files.path).code == 0
+
+
 def test_a_table_leaves_it_out_and_says_why(runs, medldr):
     accuracy_said(runs[1])
     ended = medldr("report", runs[1].path.parent)

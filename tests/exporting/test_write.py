@@ -38,8 +38,9 @@ def test_a_program_lies_beside_its_preprocessing_and_its_card(tmp_path, tiny, re
     assert done.files == ("README.md", "model.pt2", "preprocessing.json")
     assert set(done.files) == set(content(done.folder))
     assert done.agreement.difference.within
-    written = read_preprocessing(done.folder / "preprocessing.json")
-    assert written.model_dump(mode="json") == record.model_dump(mode="json")
+    written = read_preprocessing(done.folder / "preprocessing.json").model_dump(mode="json")
+    assert written.pop("checksums").keys() == {"model.pt2", "preprocessing.json"}
+    assert written == record.model_dump(mode="json")
     assert all(limit in (done.folder / "README.md").read_text() for limit in done.limits)
     program = torch.export.load(done.folder / "model.pt2").module()
     image = torch.full((5, 1, 6, 4), 80.0)
@@ -49,6 +50,23 @@ def test_a_program_lies_beside_its_preprocessing_and_its_card(tmp_path, tiny, re
         torch.testing.assert_close(logits, model(unit), rtol=0, atol=1e-6)
         torch.testing.assert_close(probabilities, (logits / 1.3).softmax(1), rtol=0, atol=1e-6)
     assert [p.name for p in done.folder.parent.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [("model.pt2", "was changed"), ("preprocessing.json", "was changed"), ("model.pt2", "missing")],
+)
+def test_an_export_whose_files_are_not_its_own_is_not_read(
+    tmp_path, tiny, record_of, fast, name, fault
+):
+    out = export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD).folder
+    path = out / name
+    if fault == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes().replace(b"0.1.0", b"0.1.1").replace(b"a p", b"o p"))
+    with pytest.raises(InputError, match=rf"{name} .*{fault}.*medldr export"):
+        read_preprocessing(out / "preprocessing.json")
 
 
 def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, fast):

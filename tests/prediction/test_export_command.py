@@ -48,6 +48,7 @@ def test_a_trained_run_becomes_files_whose_answers_differ_by_what_is_printed(
         assert apart <= most < (0.05 if name == "bfloat16" else 2e-6)
     assert printed.get("bfloat16", 1) > 1e-5
     kept = json.loads((out / "preprocessing.json").read_text())
+    assert kept.pop("checksums").keys() >= {FILES[kind], "preprocessing.json"}
     assert kept == json.loads((run / "preprocessing.json").read_text())
     card = (out / "README.md").read_text("utf-8")
     for expected in ("ResNet-18", "ERM", "## Results", "Accuracy (%)", "## Limits", found[0][0]):

@@ -191,7 +191,7 @@ def test_broken_runs_leave_earlier_answers_alone(lab, medldr, tmp_path):
     for name, damage, said in (
         ("model.safetensors", lambda p: p.write_bytes(p.read_bytes()[:100]), "model.safetensors"),
         ("preprocessing.json", lambda p: p.unlink(), "medldr evaluate"),
-        ("preprocessing.json", _of_another_version, "reads 1"),
+        ("preprocessing.json", _of_another_version, "was changed"),
         ("run.json", lambda p: p.unlink(), "not a run folder"),
     ):
         run = tmp_path / f"run_{name}_{said[:4]}"

@@ -66,6 +66,22 @@ def test_numbers_are_those_of_an_evaluation_with_the_pictures(lab, medldr, site,
     assert "none" in ended.out
 
 
+@pytest.mark.parametrize("name", ["predictions.csv", "run.json", "config.yaml"])
+def test_a_folder_of_a_site_that_was_changed_is_refused(lab, medldr, site, tmp_path, name):
+    out = tmp_path / "out"
+    assert medldr("validate", lab.volumes[0], site(lab.volumes[0]), "--out", out).code == 0
+    path = out / name
+    text = path.read_text()
+    changed = {"run.json": ("0.1.0", "0.1.1"), "config.yaml": ("seed: 0", "seed: 4")}
+    path.write_text(text.replace(*changed.get(name, ("well", "wall"))))
+    assert path.read_text() != text
+    ended = medldr("report", out)
+    assert ended.code == 2
+    assert f"{path} was changed" in ended.err
+    if name != "config.yaml":
+        assert "medldr validate" in ended.err
+
+
 def test_nothing_that_leaves_names_a_file_a_patient_or_a_path(lab, medldr, site, tmp_path):
     run = lab.volumes[0]
     table = site(run)

@@ -51,6 +51,8 @@ class Checkpoints:
     def save(self, position: Mapping[str, Any]) -> None:
         """Write `last.ckpt`, whole or not at all; every process calls this.
 
+        The one until now becomes `before.ckpt`, from which a run goes on if the newest is damaged.
+
         Args:
             position: Where the loop is, in plain values.
 
@@ -67,6 +69,8 @@ class Checkpoints:
                 "shared": {name: dict(part.state_dict()) for name, part in self.shared.items()},
                 "ranks": ranks,
             }
+            if self.folder.last.exists():
+                twin(self.folder.last, self.folder.before, share=True)
             save_checkpoint(self.folder.last, state)
 
     def keep_best(self) -> None:
@@ -123,7 +127,7 @@ def newest(folder: RunFolder) -> tuple[dict[str, Any] | None, list[str]]:
         InputError: If there are checkpoints and none can be read.
     """
     notes = []
-    for path in (folder.last, folder.best):
+    for path in (folder.last, folder.before, folder.best):
         if not path.exists():
             continue
         try:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from medldr.errors import InputError
-from medldr.folders.files import load_checkpoint
+from medldr.folders.files import load_checkpoint, save_checkpoint
 from medldr.folders.lifecycle import Interrupted
 from medldr.training.state import checkpoint
 
@@ -50,19 +50,39 @@ def test_best_is_the_state_of_the_best_evaluation(train):
     assert len(best["shared"]["history"]["rows"]) == run.fitted.reported.epoch
 
 
-def test_the_newest_readable_one_is_used_with_a_note(train, stop_after, rows_of):
+def cut(data):
+    return data[: len(data) // 2]
+
+
+def one_bit(data):
+    place = len(data) // 2
+    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+
+
+@pytest.mark.parametrize("damage", [cut, one_bit])
+def test_the_newest_readable_one_is_used_with_a_note(damage, train, stop_after, rows_of):
     whole = train(SGD, "whole")
     with stop_after(12), pytest.raises(Interrupted):
         train(SGD, "broken")
     folder = whole.folder.path.parent / "broken"
     last = folder / "checkpoints" / "last.ckpt"
-    data = last.read_bytes()
-    last.write_bytes(data[: len(data) // 2])
+    last.write_bytes(damage(last.read_bytes()))
     resumed = train(SGD, "broken")
     assert any("last.ckpt is damaged" in note for note in resumed.fitted.notes)
-    assert any("resuming from" in note and "best.ckpt" in note for note in resumed.fitted.notes)
+    assert any("resuming from" in note and "before.ckpt" in note for note in resumed.fitted.notes)
     assert rows_of(resumed.folder) == rows_of(whole.folder)
     assert resumed.folder.model.read_bytes() == whole.folder.model.read_bytes()
+
+
+def test_no_flipped_bit_is_read(tmp_path):
+    path = tmp_path / "a.ckpt"
+    save_checkpoint(path, {"weights": torch.arange(8.0), "position": {"step": 3}})
+    data = path.read_bytes()
+    tag = data.rindex(b"medldr sha256")
+    for place in range(tag - 1):
+        path.write_bytes(data[:place] + bytes([data[place] ^ 1 << place % 8]) + data[place + 1 :])
+        with pytest.raises(InputError, match=r"a\.ckpt is damaged.* checksum"):
+            load_checkpoint(path)
 
 
 def test_another_version_is_refused_by_name(train):
