@@ -71,5 +71,7 @@ def _lines(found: Verified) -> Iterator[str]:
             remarks.setdefault(remark, []).append(verdict.name)
     for remark, names in remarks.items():
         yield f"\nnote on {some(names, 3)}: {remark}"
+    if found.not_checked:
+        yield f"\nnot checked: {', '.join(found.not_checked)}"
     if unfinished := len(found.unfinished):
         yield f"\nnot finished, so not verified yet: {counted(unfinished, 'run', 'runs')}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -49,10 +49,14 @@ def hash_table(table: ImageTable) -> str:
 
 def hash_splits(table: ImageTable, rows: Mapping[str, Rows]) -> str:
     """sha256 of which ids each split holds."""
+    return hash_split_ids({name: table.ids[of].tolist() for name, of in rows.items()})
+
+
+def hash_split_ids(splits: Mapping[str, Sequence[str]]) -> str:
+    """The same, of the ids of each split as `splits.json` lists them."""
     digest = hashlib.sha256()
-    for name in sorted(rows):
-        digest.update(f"{name}\1".encode() + "\0".join(table.ids[rows[name]].tolist()).encode())
-        digest.update(b"\1")
+    for name in sorted(splits):
+        digest.update(f"{name}\1".encode() + "\0".join(splits[name]).encode() + b"\1")
     return digest.hexdigest()
 
 

@@ -22,6 +22,7 @@ from medldr.folders.files import RunFolder, checksum, write_text
 from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
 from medldr.types import Predictions
 
+_WEIGHTS = "model.safetensors"
 SHOWN = 3
 """How many differences a message lists."""
 
@@ -161,6 +162,24 @@ def keep_evaluation(files: RunFolder, changed: str) -> None:
         f"evaluation of before is {next(iter(kept), 'not there')}"
     )
     add_to_run_record(files, checksums=known or None, notes=[*record.notes, note])
+
+
+def weights_under_two_seeds(records: Mapping[str, RunRecord]) -> dict[str, str]:
+    """Runs whose weights another one has under another seed, each with that other one.
+
+    A run that was copied and renamed would count as a second seed that agrees with the first.
+
+    Args:
+        records: `run.json` of each run, by its name.
+    """
+    first: dict[str, tuple[str, int | None]] = {}
+    found: dict[str, str] = {}
+    for name, record in records.items():
+        made = record.validation_of or {"weights": (record.checksums or {}).get(_WEIGHTS)}
+        other, seed = first.setdefault(str(made.get("weights") or name), (name, record.seed))
+        if seed != record.seed:
+            found |= {name: other, other: found.get(other, name)}
+    return found
 
 
 def forget_scored(files: RunFolder) -> None:

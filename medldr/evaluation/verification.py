@@ -1,16 +1,17 @@
 """Everything that can be checked of a finished run without its data.
 
 Each file has the checksum that `run.json` holds, `run.json` its own, and all that `evaluation.json`
-says is computed again from `predictions.csv`, with the bootstrap draws that it records. Nothing is
-written, and nothing that a folder names is imported.
+says is computed again from `predictions.csv`, with the bootstrap draws that it records. The records
+must agree with each other: see `medldr.evaluation.chain`. Nothing is written, and nothing that a
+folder names is imported.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pydantic import ValidationError
 from rich.console import Console
@@ -21,11 +22,12 @@ from medldr.config.sections import section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences, domains_seen, equal, leaves
+from medldr.evaluation.chain import broken_links
+from medldr.evaluation.checked import weights_under_two_seeds
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.from_predictions import evaluate
 from medldr.evaluation.predictions.table import by_split, read_predictions
-from medldr.folders import provenance
-from medldr.folders.checksums import MISSING, changes, is_stopped, result_files
+from medldr.folders.checksums import CHECKSUMS, MISSING, changes, is_stopped, result_files
 from medldr.folders.evaluation_record import (
     EvaluationRecord,
     read_evaluation,
@@ -33,7 +35,10 @@ from medldr.folders.evaluation_record import (
 )
 from medldr.folders.files import RunFolder
 from medldr.folders.lifecycle import run_folders
+from medldr.folders.preprocessing_record import read_preprocessing
 from medldr.folders.run_record import RunRecord, read_run_record
+
+PREPROCESSING: Final = "preprocessing.json"
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,13 @@ class Verified:
     Attributes:
         runs: A verdict on each finished run.
         unfinished: Names of the runs that have not finished, so were not verified.
+        not_checked: Files beside the runs, or in the only one, that nothing here checks: pages,
+            tables and plans.
     """
 
     runs: tuple[Verdict, ...]
     unfinished: tuple[str, ...]
+    not_checked: tuple[str, ...] = ()
 
     @property
     def differs(self) -> bool:
@@ -73,12 +81,15 @@ class Verified:
         return any(verdict.differs for verdict in self.runs)
 
 
-def verify(folder: Path | str) -> Verified:
+def verify(
+    folder: Path | str, check: Callable[[RunFolder], Verdict | None] | None = None
+) -> Verified:
     """Check that finished runs are as they were left; nothing is written.
 
     Args:
-        folder: A run folder, a sweep folder, or a folder of run folders, also of such as were moved
-            aside.
+        folder: A run folder, a sweep folder, a folder of run folders, also of such as were moved
+            aside, or a folder that `medldr export` wrote.
+        check: Checks one of them; unset: `verify_run`.
 
     Raises:
         InputError: If it holds no finished run.
@@ -86,7 +97,9 @@ def verify(folder: Path | str) -> Verified:
     runs = run_folders(folder, aside=True)
     progress = Console(stderr=True)
     shown = track(runs, "verifying", console=progress, transient=True, disable=len(runs) < 2)
-    checked = [(files, verify_run(files)) for files in shown]
+    if not runs and (Path(folder) / PREPROCESSING).is_file():
+        return Verified((_export(Path(folder)),), ())
+    checked = [(files, (check or verify_run)(files)) for files in shown]
     unfinished = [files for files, verdict in checked if verdict is None]
     if len(unfinished) == len(checked):
         states = "; ".join(f"{r.path.name} is {read_run_record(r).status}" for r in unfinished)
@@ -94,8 +107,34 @@ def verify(folder: Path | str) -> Verified:
             f"{folder} holds no finished run{f': {states}' if states else ''}. Give a folder that "
             "`medldr train` or `medldr sweep` wrote"
         )
-    verdicts = tuple(verdict for _, verdict in checked if verdict is not None)
-    return Verified(verdicts, tuple(files.path.name for files in unfinished))
+    readable = {found.name: files for files, found in checked if found is not None and found.files}
+    copies = weights_under_two_seeds({name: read_run_record(f) for name, f in readable.items()})
+    verdicts = []
+    for verdict in (found for _, found in checked if found is not None):
+        of = copies.get(verdict.name)
+        said = (f"its weights are those of {of}, under another seed",) if of else ()
+        verdicts.append(replace(verdict, differs=(*verdict.differs, *said)))
+    names = tuple(files.path.name for files in unfinished)
+    return Verified(tuple(verdicts), names, _not_checked(Path(folder)))
+
+
+def _not_checked(folder: Path) -> tuple[str, ...]:
+    """Files directly in a folder that have no checksum and are not compared with anything."""
+    files = RunFolder(folder)
+    known = {files.run.name, files.owner.name, *result_files(files)} if files.run.is_file() else ()
+    names = (path.name for path in sorted(folder.iterdir()) if path.is_file())
+    return tuple(name for name in names if name not in known and not name.startswith("."))
+
+
+def _export(folder: Path) -> Verdict:
+    """Whether a folder that `medldr export` wrote holds the program that it was written with."""
+    name = folder.resolve().name
+    try:
+        record = read_preprocessing(folder / PREPROCESSING)
+    except InputError as error:
+        return Verdict(name, differs=(str(error),))
+    files = len((record.model_extra or {}).get(CHECKSUMS) or ())
+    return Verdict(name, files, remarks=() if files else (f"{PREPROCESSING} holds no checksums",))
 
 
 def verify_run(files: RunFolder) -> Verdict | None:
@@ -120,8 +159,10 @@ def verify_run(files: RunFolder) -> Verdict | None:
             differs.append(f"{file} {what}")
     if left_out:
         remarks.append(f"not in the folder, so not checked: {', '.join(left_out)}")
+    if record.redacted:
+        remarks.append(f"redacted, so not checked: {'; '.join(record.redacted)}")
     if not checksums:
-        remarks.append("run.json holds no checksums")
+        differs.append("run.json holds no checksums, so nothing shows that its files are its own")
     elif is_stopped(files, checksums):
         remarks.append(
             "the run was being scored again and this was stopped, so its scores have no checksums; "
@@ -181,28 +222,16 @@ def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> Verd
         if not equal(each.recorded, each.computed) and each.key not in points
     }
     differs, texts = tuple(map(str, points.values())), tuple(others.values())
+    if rule is None:
+        differs += tuple(broken_links(files, record, recorded, table))
     made, now = (each.get("intervals", {}).get("method") for each in (content, again))
     numbers, remarks = len(every), list[str]()
     if made != now:
         numbers -= len(others)
         remarks.append("its CIs were made by an older method, so they were not checked")
-    elif texts and _same_software(record):
+    else:
         differs += texts
-    elif texts:
-        remarks.append(
-            f"{len(texts)} CIs and other numbers beside the point values are not those of this "
-            f"version of medldr or of NumPy, for example {texts[0]}"
-        )
     return Verdict(rule or "", numbers=numbers, differs=differs, remarks=tuple(remarks))
-
-
-def _same_software(record: RunRecord) -> bool:
-    """Whether the numbers were made by the same packages and commit as now."""
-    began = record.provenance  # of the training, where scoring recorded none of its own
-    scored = record.scored_with or provenance.scoring_part(
-        began.get("packages") or {}, began.get("git")
-    )
-    return scored == provenance.scoring()
 
 
 def evaluation_settings(

@@ -64,18 +64,7 @@ def scoring() -> Mapping[str, str | None]:
         >>> list(scoring())
         ['medldr', 'numpy', 'scipy', 'scikit-learn', 'git']
     """
-    return scoring_part(versions(), git_state(Path(__file__).parents[1]))
-
-
-def scoring_part(
-    packages: Mapping[str, str | None], git: Mapping[str, Any] | None
-) -> dict[str, str | None]:
-    """The part of `collect` that scores depend on.
-
-    Example:
-        >>> scoring_part({"numpy": "2.3"}, {"commit": "0a1b", "changed": True})["git"]
-        '0a1b, changed'
-    """
+    packages, git = versions(), git_state(Path(__file__).parents[1])
     commit = None if git is None else git.get("commit")
     state = f"{commit}, changed" if git is not None and git.get("changed") else commit
     return {**{name: packages.get(name) for name in NUMERIC}, "git": state}

@@ -151,6 +151,7 @@ class RunRecord(Record):
         hash: Identity of the configuration without the seed.
         settings: A digest of each value that the hash is made of, by dotted key.
         validation_of: The run that another site scored; None for a run itself.
+        redacted: What a folder that may leave a site does not tell, in words.
         times: Starts and end.
         provenance: Command, versions, code state, hardware.
         data: The data.
@@ -190,6 +191,7 @@ class RunRecord(Record):
     hash: str | None = None
     settings: dict[str, str] = Field(default_factory=dict)
     validation_of: dict[str, Any] | None = None
+    redacted: tuple[str, ...] = ()
     times: Times = Times()
     provenance: dict[str, Any] = Field(default_factory=dict)
     data: DataRecord = DataRecord()

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from medldr.config import RunConfig
 from medldr.config.identity import dump_config, run_hash
+from medldr.data.hashes import hash_split_ids
 from medldr.datasets import table as table_plugin
 from medldr.evaluation import recalibration
 from medldr.evaluation.from_predictions import evaluate
@@ -19,11 +20,17 @@ from medldr.evaluation.predictions.table import join, write_predictions
 from medldr.folders import provenance
 from medldr.folders.checksums import checksums_of
 from medldr.folders.evaluation_record import write_evaluation
-from medldr.folders.files import RunFolder, write_text
+from medldr.folders.files import RunFolder, write_json, write_text
 from medldr.folders.preprocessing_record import write_preprocessing
 from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
 from medldr.prediction.trained import Trained
 from medldr.types import Predictions
+
+REDACTED: Final = (
+    "items are numbered in the order of the table",
+    "patients are numbered by split",
+    "weights, pictures, paths and the log of training are left out",
+)
 
 
 def numbered(groups: NDArray[np.str_]) -> NDArray[np.str_]:
@@ -67,6 +74,11 @@ def write_validation(
     config = _without_paths(trained.config, site, trained)
     content = _evaluated(config, record, tables, notes)
     write_text(made.config, dump_config(config))
+    splits = {split: table.id.tolist() for split, table in tables.items()}
+    hashes = {"data_hash": data_hash, "split_hash": hash_split_ids(splits)}
+    write_json(
+        made.splits, {"dataset": site, **hashes, "splits": splits, "parts": {}, "left_out": []}
+    )
     write_predictions(made.predictions, join(list(tables.values())))
     write_preprocessing(made.preprocessing, trained.record)
     now = provenance.now()
@@ -86,8 +98,8 @@ def write_validation(
                 split: len(set(table.group.tolist()) - {""}) for split, table in tables.items()
             },
         },
-        data_hash=data_hash,
-        split_hash=data_hash,
+        **hashes,
+        redacted=REDACTED,
         marks=list(marks),
         spec=None if record.spec is None else asdict(record.spec),
         validation_of={

@@ -98,7 +98,7 @@ def test_nothing_that_leaves_names_a_file_a_patient_or_a_path(lab, medldr, site,
     found = {path.name for path in out.iterdir()}
     assert found == {
         "config.yaml", "run.json", "evaluation.json", "predictions.csv", "preprocessing.json",
-        "report.html", "checklist.html",
+        "splits.json", "report.html", "checklist.html",
     }  # fmt: skip
     patients = {row["patient"] for row in rows}
     with (out / "predictions.csv").open(newline="") as file:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
+from medldr.evaluation.checked import weights_under_two_seeds
 from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.choices_record import read_choices
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
@@ -43,6 +44,13 @@ def read_study(folder: SweepFolder) -> Study:
         _entry(folder, m, folders.get(m.run) or OpenFolder(folder.run(m.run), configs))
         for m in members
     ]
+    records = {e.run.name: e.run.facts for e in entries if e.run is not None}
+    for one, other in weights_under_two_seeds(records).items():
+        what = f"its weights are those of {other}, under another seed"
+        entries = [
+            Entry(e.member, "unreadable", what) if e.run and e.run.name == one else e
+            for e in entries
+        ]
     finished = [entry.config for entry in entries if entry.files is not None]
     explained = [replace(e, planned=also_planned(finished, e.planned)) for e in entries]
     pooled = pool_folds(folder, explained)

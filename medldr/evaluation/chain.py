@@ -1,0 +1,188 @@
+"""Whether the records of a run fit each other: each says again what another one has said.
+
+A checksum shows that a file is as it was. What is here shows more: who changes a file and its
+checksum must also change every other file that tells of the same thing. The configuration, the
+splits, the log, the choice of weights and the predictions are followed from one to the next. No
+data is read, and nothing that a folder names is imported.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
+
+from medldr.config import load_config
+from medldr.config.sections import section
+from medldr.config.training_options import SWAD
+from medldr.config.yaml import read_yaml
+from medldr.data.hashes import hash_split_ids
+from medldr.errors import InputError, some
+from medldr.evaluation.agreement import equal
+from medldr.evaluation.checked import unlike_config
+from medldr.evaluation.predictions.table import by_split
+from medldr.folders.evaluation_record import EvaluationRecord
+from medldr.folders.files import RunFolder, read_json
+from medldr.folders.metrics_log import LogRow, last_stage, read_log
+from medldr.folders.run_record import RunRecord, Selection
+from medldr.metrics import METRICS
+from medldr.types import Predictions
+
+CLOSE: Final = 0.01
+"""How far a metric of the validation rows may be from the one that chose the weights: they may have
+been scored again on another device. One row more or less may always be called otherwise."""
+_RULE: Final = re.compile(r"(id_val|val|oracle_out|oracle)_(\w+)")
+
+
+def broken_links(
+    files: RunFolder, record: RunRecord, evaluation: EvaluationRecord, predictions: Predictions
+) -> Iterator[str]:
+    """What the records of a run say differently, in words.
+
+    Args:
+        files: The run folder.
+        record: Its `run.json`.
+        evaluation: Its `evaluation.json`.
+        predictions: Its `predictions.csv`.
+    """
+    yield from _configuration(files, record)
+    tables = by_split(predictions)
+    yield from _splits(files, record, tables)
+    if set(evaluation.splits) != set(tables):
+        yield (
+            f"evaluation.json scores {', '.join(evaluation.splits)}, but predictions.csv holds "
+            f"{', '.join(tables)}"
+        )
+    if not record.validation_of:
+        yield from _choices(files, record, evaluation)
+
+
+def outside_plugins(value: Any) -> bool:
+    """Whether a configuration names modules of other packages, which must not be imported here."""
+    if not isinstance(value, Mapping):
+        return False
+    named = value.get("name")
+    return (isinstance(named, str) and "." in named) or any(map(outside_plugins, value.values()))
+
+
+def _configuration(files: RunFolder, record: RunRecord) -> Iterator[str]:
+    if not files.config.is_file():
+        yield "config.yaml is missing"
+    elif not outside_plugins(read_yaml(files.config).values):
+        try:
+            wrong = unlike_config(load_config(files.config), record)
+        except InputError as error:
+            wrong = [str(error)]
+        yield from (f"config.yaml: {text}" for text in wrong)
+
+
+def _splits(
+    files: RunFolder, record: RunRecord, tables: Mapping[str, Predictions]
+) -> Iterator[str]:
+    """Splits that are not those of the run, overlap, or were not scored as they are."""
+    if not files.splits.is_file():
+        yield "splits.json is missing, so its items cannot be compared with predictions.csv"
+        return
+    content = read_json(files.splits)
+    splits: dict[str, list[str]] = content["splits"]
+    for key, made in (
+        ("split_hash", hash_split_ids(splits)),
+        ("split_hash", content["split_hash"]),
+        ("data_hash", content["data_hash"]),
+    ):
+        if made != getattr(record, key):
+            yield f"splits.json: {key} is not that of run.json"
+    places = Counter(itertools.chain(*(set(ids) for ids in splits.values())))
+    if twice := [item for item, count in places.items() if count > 1]:
+        yield f"splits.json: {_items(twice)} in more than one split"
+    asked = section(read_yaml(files.config).values, "evaluation").get("splits") or ()
+    for split in dict.fromkeys((*tables, *(s for s in asked if splits.get(s)))):
+        ids = Counter(tables[split].id.tolist() if split in tables else ())
+        listed = Counter(splits.get(split, ()))
+        for side, other, where in ((listed, ids, "splits.json"), (ids, listed, "predictions.csv")):
+            if alone := list((side - other).elements()):
+                yield f"{_items(alone)} of {split} in {where} alone"
+    if not record.validation_of:  # there, the groups of each split are numbered from 1
+        yield from _groups(tables)
+
+
+def _groups(tables: Mapping[str, Predictions]) -> Iterator[str]:
+    """Groups with scored rows in two splits; `train` and `id_val` share some by definition."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for split, table in tables.items():
+        kind = split.removeprefix("id_")
+        names[kind] |= {name.strip().casefold() for name in table.group.tolist()} - {""}
+    for one, other in itertools.combinations(names, 2):
+        if {one, other} != {"train", "val"} and (both := names[one] & names[other]):
+            yield f"predictions.csv: {len(both)} groups of {one} are in {other}, too"
+
+
+def _items(ids: Iterable[str]) -> str:
+    found = sorted(ids)
+    what = "item is" if len(found) == 1 else "items are"
+    return f"{len(found):,} {what} ({some(found, most=3)})"
+
+
+def _choices(files: RunFolder, record: RunRecord, evaluation: EvaluationRecord) -> Iterator[str]:
+    """Choices of weights that do not follow from the log, or are not those that were scored."""
+    chosen, scored = record.selection, evaluation.selection
+    if chosen is None:
+        yield "run.json does not say which weights were selected"
+        return
+    if scored is not None and scored != chosen:
+        yield "evaluation.json: selection is not that of run.json"
+    if record.selections.get(chosen.rule) != chosen:
+        yield f"run.json: selection is not the choice of {chosen.rule} in selections"
+    rows = last_stage(read_log(files.metrics)[0])
+    for rule, choice in record.selections.items():
+        found = _best(rule, rows) if rule != SWAD else _row_of(choice, rows)
+        if found is None:
+            yield f"run.json: {rule} chose an evaluation that metrics.jsonl does not hold"
+            continue
+        for key in ("epoch", "step", "value"):
+            said, logged = getattr(choice, key), found[key]
+            if not equal(said, logged):
+                yield f"run.json: {rule} chose {key} {said}, but metrics.jsonl gives {logged}"
+    yield from _validated(chosen, record, evaluation)
+
+
+def _best(rule: str, rows: Iterable[LogRow]) -> dict[str, Any] | None:
+    """The evaluation that a rule chooses: the first of the best ones."""
+    named, best = _RULE.fullmatch(rule), None
+    for row in rows:
+        value = row.get(f"{named[1]}/{named[2]}") if named else None
+        larger = named is not None and METRICS[named[2]].better == "higher"
+        if (
+            best is None
+            or named is None
+            or (value is not None and best["value"] is None)
+            or (value is not None and (value > best["value"] if larger else value < best["value"]))
+        ):
+            best = {"epoch": row["epoch"], "step": row["step"], "value": value}
+    return best
+
+
+def _row_of(choice: Selection, rows: Iterable[LogRow]) -> dict[str, Any] | None:
+    """The evaluation at the end of averaged weights, if the value was logged at all."""
+    rows = list(rows)
+    values = {row.get("val/domain_loss", row.get("val/loss")) for row in rows}
+    ends = [row for row in rows if row["step"] == choice.step and choice.value in values]
+    return {**ends[0], "value": choice.value} if ends else None
+
+
+def _validated(chosen: Selection, record: RunRecord, evaluation: EvaluationRecord) -> Iterator[str]:
+    """The value that chose the weights, against the same metric of the rows that it came from."""
+    named = _RULE.fullmatch(chosen.rule)
+    scored = evaluation.splits.get(chosen.split or "")
+    if named is None or scored is None or record.recalibration or chosen.value is None:
+        return
+    metric = scored.metrics.get(named[2])
+    if metric is None or metric.value is None or named[1] == "oracle_out":
+        return
+    if abs(metric.value - chosen.value) > max(CLOSE, 1.5 / scored.n):
+        yield (
+            f"run.json: {chosen.rule} chose by {chosen.value:.6g}, but predictions.csv gives "
+            f"{chosen.split}/{named[2]} {metric.value:.6g}"
+        )
