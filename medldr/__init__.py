@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from medldr.errors import InputError
     from medldr.evaluation.comparison.study_plan import plan
     from medldr.evaluation.score_table import results
-    from medldr.evaluation.verification import verify
     from medldr.latent import LatentDR
     from medldr.prediction.explain import explain
     from medldr.prediction.export import export
     from medldr.prediction.predict import predict
     from medldr.prediction.validate import validate
+    from medldr.repetition import verify
     from medldr.run import load_model
     from medldr.run_result import RunResult
     from medldr.sweeps.command import sweep
@@ -39,12 +39,12 @@ _NAMES = {
     "errors": "InputError",
     "evaluation.comparison.study_plan": "plan",
     "evaluation.score_table": "results",
-    "evaluation.verification": "verify",
     "latent": "LatentDR",
     "prediction.explain": "explain",
     "prediction.export": "export",
     "prediction.predict": "predict",
     "prediction.validate": "validate",
+    "repetition": "verify",
     "run": "load_model",
     "run_result": "RunResult",
     "sweeps.command": "sweep",

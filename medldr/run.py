@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from medldr.algorithms import build_algorithm
+from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, identify
 from medldr.data import Data, build_data, list_bad_files
 from medldr.data.same_data import CURE as RETRAIN
@@ -69,14 +70,19 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     data = build_data(config)
     check_scoring(config, data)
     start = seen_by_start(config, data, folder)
-    root = getattr(config.data, "root", None)
-    model = build_model(config.model, data.spec, seed=config.seed, root=root)
-    algorithm = build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
+    model, algorithm = build(config, data)
     hold_to_start(config, folder, data, fabric)
     note_data(folder, data, fabric, start)
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
     predict_and_score(config, data, folder, fabric, fitted.selections)
+
+
+def build(config: RunConfig, data: Data) -> tuple[FeatureModel, Algorithm]:
+    """The network and the method of a run before its first step; its seed decides both."""
+    root = getattr(config.data, "root", None)
+    model = build_model(config.model, data.spec, seed=config.seed, root=root)
+    return model, build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
 
 
 def train_run(

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from medldr.commands.common_options import Json, print_json
+from medldr.commands.common_options import Device, Json, print_json
 
 if TYPE_CHECKING:
     from medldr.evaluation.verification import Verdict, Verified
@@ -25,15 +25,36 @@ def verify(
     folder: Annotated[
         Path, typer.Argument(help="A run folder, a sweep folder, or a folder of run folders.")
     ],
+    predict: Annotated[
+        bool,
+        typer.Option(
+            "--predict", help="Answer again from the weights, on a copy; the data must be here."
+        ),
+    ] = False,
+    replay: Annotated[
+        int,
+        typer.Option(
+            "--replay",
+            min=0,
+            help="Train again, on a copy, up to this many evaluations, and compare the log.",
+            metavar="N",
+        ),
+    ] = 0,
+    device: Device = None,
     as_json: Json = False,
 ) -> None:
     """Check that finished runs are as they were left; the exit code is 2 if anything differs."""
     from medldr.folders.files import require_folder
 
     require_folder(folder)
-    from medldr.evaluation.verification import verify as check
+    if predict or replay:
+        from medldr.repetition import verify as repeat
 
-    found = check(folder)
+        found = repeat(folder, predict=predict, replay=replay, device=device)
+    else:  # starts without torch
+        from medldr.evaluation.verification import verify as check
+
+        found = check(folder)
     if as_json:
         print_json(asdict(found))
     else:

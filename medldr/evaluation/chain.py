@@ -12,6 +12,7 @@ import itertools
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from medldr.config import load_config
@@ -49,28 +50,40 @@ def broken_links(
     """
     yield from _configuration(files, record)
     tables = by_split(predictions)
-    yield from _splits(files, record, tables)
+    yield from _splits(files, record)
     if set(evaluation.splits) != set(tables):
         yield (
             f"evaluation.json scores {', '.join(evaluation.splits)}, but predictions.csv holds "
             f"{', '.join(tables)}"
         )
-    if not record.validation_of:
+    if not record.validation_of:  # there, no log is, and the groups of each split have numbers
+        yield from _groups(tables)
         yield from _choices(files, record, evaluation)
 
 
-def outside_plugins(value: Any) -> bool:
-    """Whether a configuration names modules of other packages, which must not be imported here."""
+def not_followed(files: RunFolder) -> str:
+    """Why the hash of a configuration cannot be checked here, in words; empty where it can."""
+    values = read_yaml(files.config).values if files.config.is_file() else {}
+    manifest = section(values, "data").get("manifest")
+    if _outside(values):
+        return "config.yaml names other packages, which are not imported, so its hash is unchecked"
+    if manifest is not None and not Path(str(manifest)).is_file():
+        return "config.yaml names a manifest of splits that is not here, so its hash is unchecked"
+    return ""
+
+
+def _outside(value: Any) -> bool:
+    """Whether a section names a module of another package, which importing would execute."""
     if not isinstance(value, Mapping):
         return False
     named = value.get("name")
-    return (isinstance(named, str) and "." in named) or any(map(outside_plugins, value.values()))
+    return (isinstance(named, str) and "." in named) or any(map(_outside, value.values()))
 
 
 def _configuration(files: RunFolder, record: RunRecord) -> Iterator[str]:
     if not files.config.is_file():
         yield "config.yaml is missing"
-    elif not outside_plugins(read_yaml(files.config).values):
+    elif not not_followed(files):
         try:
             wrong = unlike_config(load_config(files.config), record)
         except InputError as error:
@@ -78,10 +91,8 @@ def _configuration(files: RunFolder, record: RunRecord) -> Iterator[str]:
         yield from (f"config.yaml: {text}" for text in wrong)
 
 
-def _splits(
-    files: RunFolder, record: RunRecord, tables: Mapping[str, Predictions]
-) -> Iterator[str]:
-    """Splits that are not those of the run, overlap, or were not scored as they are."""
+def _splits(files: RunFolder, record: RunRecord) -> Iterator[str]:
+    """Splits that are not those of the run, or overlap."""
     if not files.splits.is_file():
         yield "splits.json is missing, so its items cannot be compared with predictions.csv"
         return
@@ -97,6 +108,13 @@ def _splits(
     places = Counter(itertools.chain(*(set(ids) for ids in splits.values())))
     if twice := [item for item, count in places.items() if count > 1]:
         yield f"splits.json: {_items(twice)} in more than one split"
+
+
+def unscored(files: RunFolder, predictions: Predictions) -> Iterator[str]:
+    """Items of `splits.json` that were not scored, and others that were, for any rule."""
+    if not files.splits.is_file():
+        return
+    splits, tables = read_json(files.splits)["splits"], by_split(predictions)
     asked = section(read_yaml(files.config).values, "evaluation").get("splits") or ()
     for split in dict.fromkeys((*tables, *(s for s in asked if splits.get(s)))):
         ids = Counter(tables[split].id.tolist() if split in tables else ())
@@ -104,8 +122,6 @@ def _splits(
         for side, other, where in ((listed, ids, "splits.json"), (ids, listed, "predictions.csv")):
             if alone := list((side - other).elements()):
                 yield f"{_items(alone)} of {split} in {where} alone"
-    if not record.validation_of:  # there, the groups of each split are numbered from 1
-        yield from _groups(tables)
 
 
 def _groups(tables: Mapping[str, Predictions]) -> Iterator[str]:
@@ -136,7 +152,10 @@ def _choices(files: RunFolder, record: RunRecord, evaluation: EvaluationRecord) 
     if record.selections.get(chosen.rule) != chosen:
         yield f"run.json: selection is not the choice of {chosen.rule} in selections"
     rows = last_stage(read_log(files.metrics)[0])
+    stages = [stage["name"] for stage in record.content.get("stages", ())]
     for rule, choice in record.selections.items():
+        if stages[-1:] == ["tau_norm"] and (rule != chosen.rule or rule == SWAD):
+            continue  # each rule has a tau of its own, and the log those of the reported one
         found = _best(rule, rows) if rule != SWAD else _row_of(choice, rows)
         if found is None:
             yield f"run.json: {rule} chose an evaluation that metrics.jsonl does not hold"

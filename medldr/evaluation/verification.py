@@ -22,7 +22,7 @@ from medldr.config.sections import section
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences, domains_seen, equal, leaves
-from medldr.evaluation.chain import broken_links
+from medldr.evaluation.chain import broken_links, not_followed, unscored
 from medldr.evaluation.checked import weights_under_two_seeds
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.from_predictions import evaluate
@@ -159,6 +159,8 @@ def verify_run(files: RunFolder) -> Verdict | None:
             differs.append(f"{file} {what}")
     if left_out:
         remarks.append(f"not in the folder, so not checked: {', '.join(left_out)}")
+    if unchecked := not_followed(files):
+        remarks.append(unchecked)
     if record.redacted:
         remarks.append(f"redacted, so not checked: {'; '.join(record.redacted)}")
     if not checksums:
@@ -221,7 +223,8 @@ def _scored_again(files: RunFolder, record: RunRecord, rule: str | None) -> Verd
         for each in every
         if not equal(each.recorded, each.computed) and each.key not in points
     }
-    differs, texts = tuple(map(str, points.values())), tuple(others.values())
+    texts = tuple(others.values())
+    differs = (*map(str, points.values()), *unscored(files, table))
     if rule is None:
         differs += tuple(broken_links(files, record, recorded, table))
     made, now = (each.get("intervals", {}).get("method") for each in (content, again))

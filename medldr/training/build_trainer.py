@@ -42,6 +42,7 @@ def assemble(
     *,
     show_progress: bool = True,
     before: Before = NOTHING,
+    evaluations: int | None = None,
 ) -> Trainer:
     """Check a run, and assemble its trainer.
 
@@ -171,4 +172,5 @@ def assemble(
         before=before,
         seconds_before=position["seconds"],
         stopped_early=bool(position["stopped_early"]),
+        evaluations=evaluations,
     )

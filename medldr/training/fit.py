@@ -35,6 +35,7 @@ def fit(
     fabric: Fabric,
     *,
     show_progress: bool = True,
+    evaluations: int | None = None,
 ) -> FitResult:
     """Train, or resume training, until the configured length or early stopping.
 
@@ -55,6 +56,7 @@ def fit(
         folder: Gets `metrics.jsonl`, `checkpoints/`, `selected/` and `model.safetensors`.
         fabric: From `make_fabric`; with several processes, inside its `launch`.
         show_progress: Whether to write progress to standard error.
+        evaluations: Stop after this many, which raises `Enough`; unset: go on to the end.
 
     Returns:
         The choice of each selection rule, and how the run went.
@@ -70,7 +72,15 @@ def fit(
 
     def trainer(config: RunConfig, algorithm: Algorithm, to: RunFolder, before: Before) -> Trainer:
         return assemble(
-            config, data, model, algorithm, to, fabric, show_progress=show_progress, before=before
+            config,
+            data,
+            model,
+            algorithm,
+            to,
+            fabric,
+            show_progress=show_progress,
+            before=before,
+            evaluations=evaluations,
         )
 
     place = folder.stage(1) if stages else folder

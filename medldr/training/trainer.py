@@ -34,6 +34,14 @@ from medldr.training.weights.swad import ValleyAverage
 from medldr.types import Batch, StepOutput
 
 
+class Enough(BaseException):
+    """Training was asked for so many evaluations and no more; it holds their rows."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        super().__init__(f"stopped after {len(rows)} evaluations, as asked")
+        self.rows = rows
+
+
 @dataclass
 class Trainer:
     """One run during training; `medldr.training.build_trainer` assembles it.
@@ -61,6 +69,7 @@ class Trainer:
         before: Earlier stages of the run, whose epochs and steps are counted on.
         seconds_before: Time spent by earlier starts of the run.
         stopped_early: Whether early stopping has ended it.
+        evaluations: After how many evaluations it ends by `Enough`; None: it goes on.
     """
 
     training: TrainingConfig
@@ -85,6 +94,7 @@ class Trainer:
     before: Before = NOTHING
     seconds_before: float = 0.0
     stopped_early: bool = False
+    evaluations: int | None = None
 
     def __post_init__(self) -> None:
         self.per_epoch = self.loader.steps_per_epoch
@@ -170,6 +180,8 @@ class Trainer:
         row |= self.validation.scores(self.scored)
         self.means.reset()
         self.history.append(row)
+        if self.evaluations is not None and len(self.history.rows) >= self.evaluations:
+            raise Enough(self.history.rows)
         improved = self.selector.offer(row)
         patience = self.training.early_stopping
         self.stopped_early = patience is not None and self.selector.waited >= patience

@@ -380,6 +380,12 @@ def other_choice_scored(files):
     rewrite(files.evaluation, lambda content: content["selection"].update(rule="last"))
 
 
+def rows_of_another_rule_deleted(files):
+    path = files.predictions_of("last")
+    text = path.read_text().splitlines()
+    path.write_text("\n".join(text[:-1]) + "\n")
+
+
 def split_not_scored(files):
     drop(files, "val")
     rewrite(files.evaluation, lambda content: content["splits"].pop("val"))
@@ -408,6 +414,7 @@ FORGERIES = [
     (other_value, "run.json: val_auc chose value 0.999, but metrics.jsonl gives"),
     (other_value_in_the_log_too, "run.json: val_auc chose by 0.999, but predictions.csv gives"),
     (other_choice_scored, "evaluation.json: selection is not that of run.json"),
+    (rows_of_another_rule_deleted, "selected/last: 1 item is"),
     (split_not_scored, "16 items are"),
     (split_not_reported, "evaluation.json scores test, but predictions.csv holds val, test"),
     (end_of_an_interval, "test/accuracy/low: evaluation.json says 0.871"),
@@ -423,6 +430,16 @@ def test_a_forgery_with_right_checksums_breaks_the_chain(runs, forge, named):
     said = verify_run(runs[0]).differs
     assert any(named in each for each in said), said
     assert not any("checksum" in each for each in said)
+
+
+def test_code_that_a_configuration_names_is_not_run(runs, tmp_path, monkeypatch):
+    (tmp_path / "harmful.py").write_text("raise SystemExit('it ran')")
+    monkeypatch.syspath_prepend(tmp_path)
+    text = runs[0].config.read_text().replace("name: erm", "name: harmful.code")
+    runs[0].config.write_text(text)
+    add_to_run_record(runs[0], checksums=checksums_of(runs[0]))
+    verdict = verify_run(runs[0])
+    assert any("other packages, which are not imported" in remark for remark in verdict.remarks)
 
 
 def test_a_run_without_its_list_of_checksums_is_not_believed(runs, medldr):

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from medldr.errors import InputError
+from medldr.evaluation.verification import verify
 from medldr.exporting import Card, Reference, export, write
 from medldr.exporting.agreement import ROUNDING
 from medldr.exporting.exportable import make_exportable
@@ -60,6 +61,7 @@ def test_an_export_whose_files_are_not_its_own_is_not_read(
     tmp_path, tiny, record_of, fast, name, fault
 ):
     out = export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "torch", card=CARD).folder
+    assert not verify(out).differs
     path = out / name
     if fault == "missing":
         path.unlink()
@@ -67,6 +69,8 @@ def test_an_export_whose_files_are_not_its_own_is_not_read(
         path.write_bytes(path.read_bytes().replace(b"0.1.0", b"0.1.1").replace(b"a p", b"o p"))
     with pytest.raises(InputError, match=rf"{name} .*{fault}.*medldr export"):
         read_preprocessing(out / "preprocessing.json")
+    (verdict,) = verify(out).runs
+    assert fault in verdict.differs[0]
 
 
 def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, fast):
