@@ -232,7 +232,7 @@ PANELS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
     "Use elsewhere": {"predict": predict, "validate": validate, "export": export},
 }  # fmt: skip
 """The commands, in the groups of `medldr --help`."""
-NO_CONFIG: Final = ("quickstart", "list", "doctor", "schema", "new", "open", "verify")
+NO_CONFIG: Final = ("quickstart", "list", "doctor", "schema", "new", "open")
 """Commands that read no configuration but packaged ones, so that no plug-in is ever asked for."""
 for panel, commands in PANELS.items():
     for name, command in commands.items():

@@ -30,6 +30,7 @@ from medldr.folders import provenance
 from medldr.folders.files import RunFolder
 from medldr.folders.metrics_log import read_log
 from medldr.folders.run_record import RunRecord, read_run_record
+from medldr.plugins import takes_plugins
 from medldr.run import build, trained, unchanged_data
 from medldr.training import make_single_fabric
 from medldr.training.fit import fit
@@ -47,8 +48,14 @@ Found = tuple[list[str], list[str]]
 """What differs, and what to know about it."""
 
 
+@takes_plugins
 def verify(
-    folder: Path | str, *, predict: bool = False, replay: int = 0, device: str | None = None
+    folder: Path | str,
+    *,
+    predict: bool = False,
+    replay: int = 0,
+    device: str | None = None,
+    plugins: Sequence[str] = (),
 ) -> Verified:
     """Check that finished runs are as they were left; nothing is written.
 
@@ -58,6 +65,7 @@ def verify(
         predict: Answer every scored split again from the weights; the data must be here.
         replay: Train again up to this many evaluations, and compare them with the log; 0: do not.
         device: Device to repeat on; unset: the run's own.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If the folder holds none of these.

@@ -29,6 +29,7 @@ from medldr.folders.files import RunFolder, read_json
 from medldr.folders.metrics_log import LogRow, last_stage, read_log
 from medldr.folders.run_record import RunRecord, Selection
 from medldr.metrics import METRICS
+from medldr.plugins import allowed
 from medldr.types import Predictions
 
 CLOSE: Final = 0.01
@@ -66,18 +67,19 @@ def not_followed(files: RunFolder) -> str:
     values = read_yaml(files.config).values if files.config.is_file() else {}
     manifest = section(values, "data").get("manifest")
     if _outside(values):
-        return "config.yaml names other packages, which are not imported, so its hash is unchecked"
+        return "config.yaml names other packages, which are not allowed, so its hash is unchecked"
     if manifest is not None and not Path(str(manifest)).is_file():
         return "config.yaml names a manifest of splits that is not here, so its hash is unchecked"
     return ""
 
 
 def _outside(value: Any) -> bool:
-    """Whether a section names a module of another package, which importing would execute."""
+    """Whether a section names a module of another package that may not be imported."""
     if not isinstance(value, Mapping):
         return False
     named = value.get("name")
-    return (isinstance(named, str) and "." in named) or any(map(_outside, value.values()))
+    package, dot, _ = named.partition(".") if isinstance(named, str) else ("", "", "")
+    return bool(dot and package not in allowed()) or any(map(_outside, value.values()))
 
 
 def _configuration(files: RunFolder, record: RunRecord) -> Iterator[str]:

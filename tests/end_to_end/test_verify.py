@@ -439,7 +439,7 @@ def test_code_that_a_configuration_names_is_not_run(runs, tmp_path, monkeypatch)
     runs[0].config.write_text(text)
     add_to_run_record(runs[0], checksums=checksums_of(runs[0]))
     verdict = verify_run(runs[0])
-    assert any("other packages, which are not imported" in remark for remark in verdict.remarks)
+    assert any("other packages, which are not allowed" in remark for remark in verdict.remarks)
 
 
 def test_a_run_without_its_list_of_checksums_is_not_believed(runs, medldr):
