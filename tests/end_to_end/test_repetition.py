@@ -46,8 +46,8 @@ def configured(files, *overrides):
         hash=run_hash(config),
         seed=config.seed,
         settings=hashed_settings(config),
-        data_hash=data.data_hash,
-        split_hash=data.split_hash,
+        data=data.record(),
+        **data.hashes(),
     )
     reseal(files)
 
