@@ -103,7 +103,7 @@ def test_other_folders_and_files_are_left_alone(tmp_path, tiny, record_of, fast,
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_what_fails_half_way_leaves_nothing(tmp_path, tiny, record_of, fast, monkeypatch, error):
-    def fails(path, record):
+    def fails(path, record, beside):
         assert (path.parent / "model.pt2").exists()
         raise error
 
