@@ -418,6 +418,17 @@ def test_masks_are_no_second_image(new, tmp_path):
     assert "'mask'" in _plainly(out)
 
 
+def test_patients_of_several_images_may_be_scored(new, tmp_path):
+    single, _ = new(_scans(tmp_path / "one", edit=lambda row: [*row[:3], row[0][:-4]]), "--yes")
+    assert "aggregate" not in single.read_text("utf-8")
+    out, _ = new(_scans(tmp_path / "scans"), "--yes", "--force")
+    assert "24 images are of 12 patients" in _plainly(out)
+    out.write_text(out.read_text("utf-8").replace("# aggregate", "aggregate"), "utf-8")
+    sweep = load_sweep(out)
+    configs = [planned.config for planned in expand(sweep, out.parent / "runs")]
+    assert {config.evaluation.aggregate for config in configs} == {"mean"}
+
+
 def test_classes_are_printed(new, tmp_path):
     _, ended = new(_scans(tmp_path / "scans"), "--yes")
     assert "classes: lesion (12), normal (12)" in ended.out

@@ -75,9 +75,8 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
         "  data:",
         *section(study.data, out.parent, 4),
     ]
-    if study.positive is not None:
-        lines += ["  evaluation:", *section([study.positive], out.parent, 4)]
     lines += [
+        *_section("evaluation", _evaluation(study)),
         *_model(study, gpu=gpu),
         "",
         *comment(
@@ -164,6 +163,21 @@ def recipe(study: Study) -> str:
 def small_stem(study: Study, *, gpu: bool) -> bool:
     """Whether the network has no pooling at its start: small images, if they can be afforded."""
     return study.size < SMALL_STEM[study.dims] and (study.dims == 2 or gpu)
+
+
+def _evaluation(study: Study) -> list[Finding]:
+    """The positive class, and the patients of several images, whom results may be of."""
+    keys = [] if study.positive is None else [study.positive]
+    labels, groups = study.table.labels, study.table.groups
+    known = [one for one in zip(groups.tolist(), labels.tolist(), strict=True) if one[0]]
+    patients = len({group for group, _ in known})
+    if labels.ndim == 1 and 2 * patients <= len(known) and len(set(known)) == patients:
+        why = (
+            f"{len(known):,} images are of {patients:,} patients, each of one class: uncomment to "
+            "score patients beside images, and for answers to them (`medldr predict --group`)."
+        )
+        keys.append(Finding("aggregate", "mean", why, used=False))
+    return keys
 
 
 def _model(study: Study, *, gpu: bool) -> Iterator[str]:
