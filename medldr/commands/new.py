@@ -81,7 +81,9 @@ def new(
         place=place,
         table=table,
         sheet=sheet,
-        columns={role: name for role, name in named.items() if name},  # type: ignore[misc]
+        columns={  # of several columns, which may be written with blanks
+            role: re.sub(r"\s*,\s*", ",", name) for role, name in named.items() if name
+        },  # type: ignore[misc]
         folders=tuple(part.strip() for part in folders.split(",")) if folders else (),
         kind=kind,
         positive=positive,

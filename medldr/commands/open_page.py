@@ -8,7 +8,7 @@ from typing import Annotated, Final
 
 import typer
 
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean_beside
 
 PAGES: Final = ("report.html", "analysis.html", "index.html")
 """Of a run or a sweep, of an analysis, of heat maps; the first that a folder has is opened."""
@@ -36,7 +36,8 @@ def find_page(folder: Path) -> Path:
         InputError: If the folder has no page and holds nothing to make one from.
     """
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder. Name a run, a sweep or an analysis")
+        near = did_you_mean_beside(folder)
+        raise InputError(f"{folder} is no folder.{near} Name a run, a sweep or an analysis")
     for name in PAGES:
         if (folder / name).is_file():
             return folder / name

@@ -10,7 +10,7 @@ from medldr.config import RunConfig, find_config, load_config, packaged_names
 from medldr.config.changes import Changes, change_texts
 from medldr.config.load import is_sweep
 from medldr.data.config import DatasetConfig
-from medldr.errors import InputError, did_you_mean, some
+from medldr.errors import InputError, did_you_mean_beside, some
 from medldr.folders.one_run import named
 
 
@@ -35,7 +35,7 @@ def require_data(name: str) -> None:
                 f"folder, for example pacs {name} (`medldr data list`)"
             ) from error
         raise InputError(
-            f"no data set or run is named {name!r}.{did_you_mean(name, known)} "
+            f"no data set or run is named {name!r}.{did_you_mean_beside(Path(name), known)} "
             f"Data sets: {some(known, listed='medldr data list')}"
         ) from error
 

@@ -207,9 +207,10 @@ class Layers:
         """Replace a section by the part or the plug-in that a bare word names."""
         parts, names = packaged_names(section), plugins.names(kind)
         if word not in parts and word not in names and "." not in word:
+            several = f" Several are a list: [{word}]." if "," in word else ""
             self.problems.append(
                 f"{section} = {by.show(word)} ({by.where((section,))}): there is no such part or "
-                f"{plugins.SINGULAR[kind]}.{did_you_mean(word, [*parts, *names])} "
+                f"{plugins.SINGULAR[kind]}.{several or did_you_mean(word, [*parts, *names])} "
                 f"Parts: {some(parts, listed=f'medldr list {kind}')}"
             )
             return

@@ -24,7 +24,7 @@ from medldr.data.files.scan import DICOM, ScanError, Source
 from medldr.data.listing.folders import walk
 from medldr.data.listing.image_names import cases_of
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
-from medldr.data.listing.places import ABSENT, find_places, near_name
+from medldr.data.listing.places import ABSENT, find_places, near_name, near_root
 from medldr.data.listing.tables import Sheet, read_sheet, sheet_of_book
 from medldr.errors import InputError, some
 
@@ -180,10 +180,12 @@ def _whole(source: Source) -> str:
 def _of_paths(texts: Sequence[str], root: Path) -> Iterator[Item]:
     """Items by their paths below a folder, which a part may follow."""
     places = find_places(texts, root)
+    other = near_root(root, texts[0]) if len(places.absent) == len(texts) > 0 else None
+    moved = f"; in {other} there is: paths are relative to the folder of their table" * bool(other)
     for row, (text, source) in enumerate(zip(texts, places.sources, strict=True)):
         reason = places.absent.get(row, "")
         hint = near_name(root, text) if reason == ABSENT else ""
-        yield Item(text, source, reason=reason + hint)
+        yield Item(text, source, reason=reason + (moved or hint))
 
 
 def _inside(folder: Path, dims: int) -> list[Item]:

@@ -85,6 +85,7 @@ def start(
         raise refusal(f"the finished runs of the sweep {plan.record.name}", changed)
     plan = replace(plan, notes=(*plan.notes, *notes))
     result = run_plan(plan, chosen, retry_failed=retry_failed)
+    print_errors(["writing the tables and the page of the sweep ..."])  # which takes seconds
     report = write_sweep_report(plan.folder)
     return replace(result, tables=tuple(printed_tables(report))), report
 

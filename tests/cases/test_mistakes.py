@@ -73,6 +73,8 @@ def here(tmp_path_factory):
     for name in "abcdefgh":
         lines = [[f"{n}.png", "xy"[n % 2]] for n in range(24)]
         table(here / "many" / f"{name}.csv", lines, header=["image", "label"])
+    picture(here / "far" / "store" / "0.png", 0)
+    table(here / "far" / "moved.csv", rows(image=lambda n: f"{n}.png"))
     book = openpyxl.Workbook()
     book.active.append(["image", "label"])
     for n in range(24):
@@ -179,6 +181,7 @@ MISTAKES = [
     ("new my scans --out e.yaml", 2, ["a name with blanks is put in quotes"]),
     ("new table.csv --label diagnosis hospital", 2, ["joined by commas"]),
     ("new table.csv --out e.yaml --label Diagnose", 2, ["Did you mean 'diagnosis'?"]),
+    ("new table.csv --out e.yaml --path 'image, adc'", 2, ["no column 'adc'"]),
     ("new table.csv --out e.yaml --positive sick,well", 2, ["no class 'sick,well'", "sick, well"]),
     ("new table.csv", 2, ["study.yaml exists", "--out", "--force"]),
     ("new table.csv --out study", 2, ["should end in .yaml"]),
@@ -186,6 +189,7 @@ MISTAKES = [
     ("train run.yaml --seed 1", 2, ["No such option: --seed", "write seed=1"]),
     ("sweep study.yaml --seed 1", 2, ["No such option: --seed", "write seeds=[1]"]),
     ("train run.yaml training.lrr=1", 2, ["Did you mean training.lr?", "more"]),
+    ("sweep study.yaml axes.algorithm=erm,coral --dry-run", 2, ["Several are a list: [erm,coral]"]),
     ("sweep study.yaml seeds=3 --dry-run", 0, ["seed 3 alone", "seeds=[0, 1, 2]"]),
     ("sweep study.yaml seeds=0,1,2 --dry-run", 0, ["24 runs"]),
     ("train parts.yaml", 2, ["'recipe/medmnist'?", "medldr list parts"]),
@@ -209,6 +213,7 @@ MISTAKES = [
     ("train retinamnist_erm data.root=/nowhere", 2, ["/nowhere, for there is no such folder"]),
     ("train retinamnist_erm data.root=empty", 2, ["https://", "MD5", "data.download=true"]),
     ("train run.yaml data.label=diagnose", 2, ["Did you mean 'diagnosis'?", "Columns: image"]),
+    ("data check stud.yaml", 2, ["Did you mean 'study.yaml'?"]),
     ("train run.yaml data.held_out=Hospital_A", 2, ["Did you mean 'hospital_a'?"]),
     ("train run.yaml data.held_out=hospital_a,hospital_b", 2, ["=[hospital_a,hospital_b]"]),
     ("train run.yaml data.held_out=hospital_a algorithm=coral", 2, ["at least two", "erm"]),
@@ -216,6 +221,8 @@ MISTAKES = [
     # Runs and places
     ("predict real missing.png", 2, ["missing.png: there is no such file"]),
     ("predict real scan.nii.gz", 2, ["scan.nii.gz", "pictures have one"]),
+    ("predict real far/moved.csv --path image", 2, ["far/store there is", "relative to the"]),
+    ("open sweeep", 2, ["sweeep is no folder", "'sweep'"]),
     ("predict real empty", 2, ["empty holds no scan"]),
     ("predict real-s0 scans", 2, ["does not exist. Did you mean 'real'?"]),
     ("export real --format tflite", 2, ["onnx, torch, bundle"]),

@@ -420,7 +420,8 @@ def test_masks_are_no_second_image(new, tmp_path):
 
 def test_patients_of_several_images_may_be_scored(new, tmp_path):
     single, _ = new(_scans(tmp_path / "one", edit=lambda row: [*row[:3], row[0][:-4]]), "--yes")
-    assert "aggregate" not in single.read_text("utf-8")
+    none, _ = new(_scans(tmp_path / "none", ["path", "label", "site", "x"]), "--yes", "--force")
+    assert "aggregate" not in single.read_text("utf-8") + none.read_text("utf-8")
     out, _ = new(_scans(tmp_path / "scans"), "--yes", "--force")
     assert "24 images are of 12 patients" in _plainly(out)
     out.write_text(out.read_text("utf-8").replace("# aggregate", "aggregate"), "utf-8")

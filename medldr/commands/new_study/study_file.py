@@ -171,7 +171,7 @@ def _evaluation(study: Study) -> list[Finding]:
     labels, groups = study.table.labels, study.table.groups
     known = [one for one in zip(groups.tolist(), labels.tolist(), strict=True) if one[0]]
     patients = len({group for group, _ in known})
-    if labels.ndim == 1 and 2 * patients <= len(known) and len(set(known)) == patients:
+    if labels.ndim == 1 and patients and 2 * patients <= len(known) and len(set(known)) == patients:
         why = (
             f"{len(known):,} images are of {patients:,} patients, each of one class: uncomment to "
             "score patients beside images, and for answers to them (`medldr predict --group`)."
