@@ -53,7 +53,6 @@ def new(
     It reads every file once, finds labels, hospitals, patients and splits, asks for what it cannot
     tell (on a terminal), and says in the file what was found and why each key is as it is.
     """
-    import re
     import sys
 
     from medldr.errors import InputError, did_you_mean_beside
@@ -77,13 +76,13 @@ def new(
     from medldr.commands.new_study.study import make_study
 
     named = {"path": path, "label": label, "domain": domain, "group": group, "split": split}
+    for role in ("path", "label"):  # of several columns, which may be written with blanks
+        named[role] = named[role] and ",".join(map(str.strip, str(named[role]).split(",")))
     options = Options(
         place=place,
         table=table,
         sheet=sheet,
-        columns={  # of several columns, which may be written with blanks
-            role: re.sub(r"\s*,\s*", ",", name) for role, name in named.items() if name
-        },  # type: ignore[misc]
+        columns={role: name for role, name in named.items() if name},  # type: ignore[misc]
         folders=tuple(part.strip() for part in folders.split(",")) if folders else (),
         kind=kind,
         positive=positive,

@@ -20,6 +20,7 @@ def test_each_readable_file_is_an_item_and_names_come_from_its_folders(touch):
         "a/x/1.2.840.8", "b/y/9.hdr", "b/y/9.img", "b/y/10.img",
         "a/x/.DS_Store", "a/x/._1.png", "a/x/Thumbs.db", "a/x/desktop.ini", "a/__MACOSX/x/1.png",
         ".ipynb_checkpoints/x/1.png", "a/x/notes.txt", "labels.csv", "a/x/README",
+        "study.yaml", "study_check.html",
     )  # fmt: skip
     tree = read_tree(root, DOMAINS)
     assert tree.texts == [
@@ -29,7 +30,7 @@ def test_each_readable_file_is_an_item_and_names_come_from_its_folders(touch):
     assert (set(tree.roles["domain"]), set(tree.labels["label"])) == ({"a", "b"}, {"x", "y"})
     assert tree.places.unused == ("labels.csv", "a/x/README", "a/x/notes.txt")
     assert tree.notes == (
-        "3 files are not used because of their names, which end in .csv (1), others (1), .txt (1)",
+        "3 files are not used: their names end in .csv (1), others (1), .txt (1)",
     )
 
 
