@@ -53,6 +53,7 @@ def new(
     It reads every file once, finds labels, hospitals, patients and splits, asks for what it cannot
     tell (on a terminal), and says in the file what was found and why each key is as it is.
     """
+    import re
     import sys
 
     from medldr.errors import InputError, did_you_mean_beside
