@@ -306,6 +306,17 @@ def test_several_images_of_an_item_are_named_and_gaps_are_said(new, tmp_path):
     assert "without one of their images" in _plainly(out)
 
 
+def test_most_files_are_not_left_out_unasked(new, tmp_path):
+    folder = _scans(tmp_path / "scans")
+    for number in range(9):
+        (folder / "0" / f"{number}.png").write_bytes(b"no picture")
+        (folder / "1" / f"{number}.png").write_bytes(b"no picture")
+    ended = new(folder, "--yes", code=2)
+    assert "18 scans of 24" in ended.err
+    assert ended.err.count(".png: ") == 8
+    assert not (tmp_path / "study.yaml").exists()
+
+
 def test_which_sheet_lists_the_scans_is_not_guessed(new, tmp_path, workbook):
     rows = _rows(tmp_path / "scans", ("a", "b"))
     sheets = {"Legend": [["site", "where"], ["a", "x"]], "Alle": [HEADER, *rows]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from medldr.commands.new_study.asking import GUESS, TOLD, Asker, Finding, Options, settings
+from medldr.commands.new_study.asking import GUESS, LISTED, TOLD, Asker, Finding, Options, settings
 from medldr.commands.new_study.column_roles import looks_ordinal
 from medldr.commands.new_study.data_section import data_keys
 from medldr.commands.new_study.held_out_domains import (
@@ -132,7 +132,11 @@ def _read(data: list[Finding]) -> ImageTable:
 
 
 def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Finding]:
-    """Rows without a label or an image, and files that cannot be used: left out, if all agree."""
+    """Rows without a label or an image, and files that cannot be used: left out, if all agree.
+
+    Raises:
+        InputError: If most files cannot be used and nobody is there to answer.
+    """
     keys = []
     unlabelled = sum(one.reason == NO_LABEL for one in table.bad_files)
     incomplete = sum(one.reason == NO_IMAGE for one in table.bad_files)
@@ -145,6 +149,12 @@ def _left_out(table: ImageTable, asker: Asker, notices: list[str]) -> list[Findi
         if count:
             total = len(table) + len(table.bad_files)
             text = f"{counted(count, 'scan', 'scans')} of {total:,} {what}"
+            if key == "on_bad_file" and 2 * count > total and not asker.interactive:
+                faulty = [one for one in table.bad_files if one.reason not in (NO_LABEL, NO_IMAGE)]
+                listed = "\n  ".join(f"{one.path}: {one.reason}" for one in faulty[:LISTED])
+                raise InputError(
+                    f"{text}. Correct them, or take them out of the table:\n  {listed}"
+                )
             agreed = asker.confirm(f"{text}. Go on without?")
             keys.append(Finding(key, value, f"Left out: {text}. {agreed}"))
             notices.append(f"Left out: {text} (data.{key}).")
