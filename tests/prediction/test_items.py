@@ -131,3 +131,5 @@ def test_a_sheet_of_a_workbook_is_a_table_and_its_notes_are_told(tmp_path, workb
     with pytest.raises(InputError, match="--path"):
         find_items([file], 3, notes=notes)
     assert "of 2 sheets" in notes[0]
+    with pytest.raises(InputError, match=r"Columns: what\. of 2 sheets .* the first is read"):
+        find_items([file], 3, "path")

@@ -110,7 +110,7 @@ class Sheet:
             if part not in self.names:
                 raise InputError(
                     f"{key}: {self.path} has no column {part!r}.{did_you_mean(part, self.names)} "
-                    f"Columns: {some(self.names)}"
+                    f"Columns: {'. '.join([some(self.names), *self.notes])}"
                 )
 
     def at(self, row: int) -> str:
