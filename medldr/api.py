@@ -51,6 +51,7 @@ def evaluate(
     folder: str | Path,
     *,
     device: str | None = None,
+    precision: str | None = None,
     new_test: bool = False,
     plugins: Sequence[str] = (),
 ) -> Evaluated:
@@ -59,14 +60,18 @@ def evaluate(
     Args:
         folder: The run folder.
         device: Device to use; unset: the run's own.
+        precision: ``float32``, ``bfloat16`` or ``float16``; unset: the one that it was trained in.
         new_test: Score it on the test data as it is now, where that alone has changed; the
             evaluation of before is kept as ``evaluation.1.json`` and so on.
         plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
-        InputError: If the folder holds no trained run, or its data has changed.
+        InputError: If the folder holds no trained run, its data has changed, or the precision is
+            not available.
     """
-    return Evaluated(evaluate_run(folder, device=device, new_test=new_test))
+    return Evaluated(
+        evaluate_run(folder, device=device, precision=precision, new_test=new_test)
+    )
 
 
 @takes_plugins

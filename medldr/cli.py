@@ -21,6 +21,7 @@ from medldr.commands.common_options import (
     Json,
     Overrides,
     PickedRun,
+    Precision,
     Run,
     RunsBelow,
     print_json,
@@ -103,6 +104,7 @@ def train(
 def evaluate(
     folder: Run,
     device: Device = None,
+    precision: Precision = None,
     run: PickedRun = None,
     new_test: Annotated[
         bool,
@@ -120,7 +122,7 @@ def evaluate(
     from medldr.reporting import print_run
     from medldr.run import evaluate_run
 
-    evaluate_run(folder, device=device, new_test=new_test)
+    evaluate_run(folder, device=device, precision=precision, new_test=new_test)
     print_run(folder)
 
 

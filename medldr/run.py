@@ -53,7 +53,7 @@ from medldr.models.base import FeatureModel
 from medldr.plugins import takes_plugins
 from medldr.run_result import RunResult
 from medldr.training import FitResult, fit, make_fabric, make_single_fabric
-from medldr.training.machine.fabric import Launcher, use_threads
+from medldr.training.machine.fabric import Launcher, computed_in, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.training.seen_by_start import seen_by_start
 from medldr.types import DataSpec
@@ -237,25 +237,32 @@ def write_report_or_warn(folder: RunFolder) -> None:
 
 
 def evaluate_run(
-    folder: Path | str, *, device: str | None = None, new_test: bool = False
+    folder: Path | str,
+    *,
+    device: str | None = None,
+    precision: str | None = None,
+    new_test: bool = False,
 ) -> RunResult:
-    """Predict and score a trained run again, in its precision, and rewrite its page.
+    """Predict and score a trained run again, and rewrite its page.
 
     Where the answers are not those that were stored, it says so.
 
     Args:
         folder: The run folder.
         device: Device to use; unset: the run's own `machine.device`.
+        precision: The one to predict in; unset: that of training. Another one is noted in
+            `evaluation.json`, and so on the page.
         new_test: Score it on the test data as it is now, where that alone has changed; the
             evaluation of before is kept as ``evaluation.1.json`` and so on.
 
     Raises:
-        InputError: If the folder holds no trained run, or its data has changed.
+        InputError: If the folder holds no trained run, its data has changed, or the precision is
+            not available.
     """
     files = trained(folder)
     before = read_run_record(files)
     config = checked_config(files, before)
-    fabric = make_single_fabric(config, precision=before.precision, device=device)
+    fabric = make_single_fabric(config, precision=precision or before.precision, device=device)
     data = unchanged_data(config, files, before, new_test=new_test)
     check_scoring(config, data)
     stored = stored_answers(files)
@@ -264,7 +271,8 @@ def evaluate_run(
     forget_scored(files)
     # Metadata and card may be new.
     note_data(files, data, fabric)
-    predict_and_score(config, data, files, fabric, rules_with_weights(files, before))
+    how = computed_in(fabric, before.precision)
+    predict_and_score(config, data, files, fabric, rules_with_weights(files, before), how)
     note_scored(files)
     if note := other_answers(stored, read_predictions(files.predictions)):
         Console(stderr=True, highlight=False).print(note, soft_wrap=True, markup=False)

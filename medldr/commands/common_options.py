@@ -39,6 +39,13 @@ PickedRun = Annotated[
 RunsBelow = Annotated[Path, typer.Option("--out", help="Parent folder of the run folders.")]
 OutFolder = Annotated[Path, typer.Option("--out", help="The folder to write.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")]
+Precision = Annotated[
+    str | None,
+    typer.Option(
+        "--precision",
+        help="float32, bfloat16 or float16; unset: the one that each run was trained in.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON, and nothing else.")]
 Plugins = Annotated[
     list[str] | None,

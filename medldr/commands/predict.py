@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from medldr.commands.common_options import Device, Force, PickedRun, Run
+from medldr.commands.common_options import Device, Force, PickedRun, Precision, Run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -73,13 +73,7 @@ def predict(
             "each patient, as evaluation.aggregate made them of the run's own.",
         ),
     ] = None,
-    precision: Annotated[
-        str | None,
-        typer.Option(
-            "--precision",
-            help="float32, bfloat16 or float16; unset: the one that each run was trained in.",
-        ),
-    ] = None,
+    precision: Precision = None,
     device: Device = None,
     force: Force = False,
     show_ids: Annotated[

@@ -58,7 +58,7 @@ def resolve_precision(asked: str, device: str) -> PrecisionName:
     if asked == "float16" and device != "cuda":
         raise InputError(
             f"training.precision: float16 needs a CUDA device, but this run uses {device}. "
-            "Use bfloat16 or float32 (of a trained run: medldr predict --precision)"
+            "Use bfloat16 or float32 (of a trained run: --precision of predict and evaluate)"
         )
     return asked  # type: ignore[return-value]
 

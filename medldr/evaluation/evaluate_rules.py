@@ -60,6 +60,7 @@ def predict_and_score(
     folder: RunFolder,
     fabric: Fabric,
     selections: Mapping[str, Selection],
+    how: str = "",
 ) -> None:
     """Predict every split with the weights of each rule and score it: the only look at the test.
 
@@ -77,6 +78,7 @@ def predict_and_score(
         folder: Holds the weights.
         fabric: Gives precision, device and processes.
         selections: What each rule chose; the first one is reported.
+        how: How it is computed, for the notes; empty: as in training.
     """
     reported, *others = selections
     choice = {
@@ -100,7 +102,8 @@ def predict_and_score(
     for rule in (*others, reported):
         given = tables[choice[rule]]
         predicted, made = recalibration.recalibrated(given, config.evaluation)
-        said = [*record.marks, *data.notes, *record.start, *(notes if rule == reported else ())]
+        said = [*record.marks, *data.notes, *record.start, *filter(None, [how])]
+        said += notes if rule == reported else ()
         if made is not None:
             add_to_run_record(folder, recalibration={rule: made.model_dump()})
         how = None if made is None else recalibration.written(made, given, config.evaluation)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import ClassVar
 
 import torch
@@ -176,6 +177,16 @@ class FeatureModel(nn.Module):
             return items.reshape(-1, items.shape[1] // self.views, *items.shape[2:])
 
         return of_views
+
+    @contextmanager
+    def attending(self) -> Iterator[list[Tensor]]:
+        """Attention that tokens pay to tokens in forward passes meanwhile, block after block.
+
+        Yields:
+            A list to which each block adds ``(B * views, heads, queries, tokens)``; it stays empty
+            where a network computes none. The last tokens are those of `token_grid`.
+        """
+        yield []
 
     def classify(self, z: Tensor) -> Tensor:
         """Logits ``(B, K)`` of latents ``(B, D)``, in float32 also under autocast."""

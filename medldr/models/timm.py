@@ -104,6 +104,22 @@ class TimmModel(FeatureModel):
         finally:
             self._taps = None
 
+    @contextlib.contextmanager
+    def attending(self) -> Iterator[list[Tensor]]:
+        """As of any network: what timm's blocks would drop entries of, with fused kernels off."""
+        seen: list[Tensor] = []
+        with contextlib.ExitStack() as stack:
+            for module in self.network.modules():
+                drop = getattr(module, "attn_drop", None)
+                if not isinstance(drop, nn.Module):
+                    continue
+                if getattr(module, "fused_attn", False):  # else no attention is ever in memory
+                    stack.callback(setattr, module, "fused_attn", True)
+                    module.fused_attn = False
+                note = drop.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+                stack.callback(note.remove)
+            yield seen
+
     def share_batch_norm(self) -> FeatureModel:
         """As for any network; timm's own, because its norms hold their activation too."""
         self.network = library().layers.convert_sync_batchnorm(self.network)

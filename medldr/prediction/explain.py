@@ -75,8 +75,8 @@ def explain(
     """Answer new items, and draw for each where the network looked.
 
     How it is drawn is on the page and in each picture's description: Grad-CAM, or of a network of
-    tokens (a ViT) their gradient times activation. Where a network has neither maps nor tokens in a
-    grid there are answers alone, and a note says why.
+    tokens (a ViT) gradient-weighted attention. Where a network has neither feature maps nor
+    attention between patches there are answers alone, and a note says why.
 
     What is drawn is the class that is decided for: of a volume, the axial, coronal and sagittal
     plane through the strongest heat, and the same planes under the heat map.

@@ -10,18 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from medldr.config.automatic import PrecisionName, has_fast_bfloat16
+from medldr.config.automatic import has_fast_bfloat16
 from medldr.data.files.array import scan_of_array
 from medldr.data.files.scan import ScanError, Source
 from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
-from medldr.errors import InputError, did_you_mean
+from medldr.errors import InputError
 from medldr.evaluation.predictions.log_odds import log_odds_of_mean
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
@@ -33,6 +33,7 @@ from medldr.prediction.items import Item, find_items, item_of_array, item_of_ima
 from medldr.prediction.trained import Trained
 from medldr.prediction.unusual import agreed
 from medldr.prediction.views import check_views, views_of
+from medldr.training.machine.fabric import computed_in
 
 Inputs: TypeAlias = str | Path | Sequence[Any] | NDArray[Any] | Tensor
 OnAnswer = Callable[[Item, Sequence[NewItem], NDArray[np.float64]], None]
@@ -66,12 +67,6 @@ def load_runs(
         raise InputError("no run is named: give the folder that `medldr train` printed")
     if len({Path(folder).resolve() for folder in folders}) < len(folders):
         raise InputError("a run is named twice: an ensemble needs different runs")
-    known = get_args(PrecisionName)
-    if precision is not None and precision not in known:
-        raise InputError(
-            f"--precision: {precision!r} is unknown.{did_you_mean(precision, known)} Known: "
-            f"{', '.join(known)}"
-        )
     loaded = [Trained(folder, device, precision) for folder in folders]
     first = loaded[0]
     for other in loaded[1:]:
@@ -332,10 +327,9 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
 
 def _computed(run: Trained) -> str:
     """In which precision answers were computed, and what that costs."""
-    said = f"computed in {run.precision}"
-    if run.precision != run.trained_in:
-        return f"{said}; the precision of training is {run.trained_in}"
-    said += ", the precision of training"
+    if other := computed_in(run.fabric, run.trained_in):
+        return other
+    said = f"computed in {run.precision}, the precision of training"
     device = run.fabric.device.type
     if run.precision == "bfloat16" and not has_fast_bfloat16(device):
         said += (

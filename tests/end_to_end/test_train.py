@@ -11,6 +11,7 @@ import torch
 
 import medldr as package
 from medldr.folders.checksums import checksum_of_content
+from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder, load_tensors
 
 METHOD = "retinamnist_latentdr_pool"
@@ -125,7 +126,7 @@ def test_evaluating_again_gives_the_same_numbers(trained, medldr):
     assert (folder.evaluation.read_text(), folder.predictions.read_text()) == before
 
 
-def test_evaluating_again_is_done_in_the_precision_of_the_run(trained, tmp_path):
+def test_evaluating_again_is_done_in_the_precision_of_the_run_or_another(trained, tmp_path, medldr):
     folder, _ = trained
     copy = RunFolder(tmp_path / "run")
     copytree(folder.path, copy.path)
@@ -134,6 +135,15 @@ def test_evaluating_again_is_done_in_the_precision_of_the_run(trained, tmp_path)
     one, other = (pd.read_csv(f.predictions).filter(like="prob_") for f in (folder, copy))
     assert not np.array_equal(one, other)
     np.testing.assert_allclose(one, other, atol=0.05)
+    said = "computed in float32; the precision of training is bfloat16"
+    assert said not in read_evaluation(copy).notes
+    assert medldr("evaluate", copy.path, "--precision", "float32").code == 0
+    assert copy.predictions.read_text() == folder.predictions.read_text()
+    assert said in read_evaluation(copy).notes
+    assert medldr("verify", copy.path).code == 0
+    ended = medldr("evaluate", copy.path, "--precision", "float23")
+    assert ended.code == 2
+    assert "--precision: 'float23' is unknown. Did you mean 'float32'?" in ended.err
 
 
 def test_weights_that_no_rule_is_recorded_for_are_not_evaluated(trained, tmp_path, medldr):

@@ -343,7 +343,7 @@ def test_a_transformer_is_explained_by_its_tokens(lab, medldr, tmp_path):
     words = ("--out", tmp_path / "p.csv", "--explain", why)
     ended = medldr("predict", run, *names, *words)
     assert ended.code == 0, ended.err
-    method = "gradient times activation of the tokens"
+    method = "gradient-weighted attention"
     assert method in (why / "index.html").read_text("utf-8")
     for row in ("0001", "0002"):
         with Image.open(why / f"{row}.png") as picture:

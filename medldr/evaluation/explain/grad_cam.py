@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from medldr.errors import InputError, did_you_mean
 from medldr.evaluation.predictions.predict import evaluating
-from medldr.models.base import FeatureModel, Tap
+from medldr.models.base import FeatureModel, Tap, Taps
 
 METHOD: Final = "Grad-CAM"
 ENOUGH: Final = 7
@@ -89,27 +89,32 @@ def grad_cam(
             f"this network has no stage {stage!r}.{did_you_mean(stage, model.stages)} "
             f"Its stages: {', '.join(model.stages)}"
         )
-    name = [stage] if stage else _choose
-    ((value, slope),) = outputs_and_slopes(model, image, target, name).values()
+    kept: dict[str, Tensor] = {}
+    taps = {name: _keep(kept, name) for name in model.stages}
+    ((value, slope),) = values_and_slopes(
+        model, image, target, lambda: [kept[stage or _choose(kept)]], taps
+    )
     weighted = slope.mean(tuple(range(2, value.ndim)), keepdim=True) * value
     of_view = value.shape[1] // model.views
     by_view = weighted.reshape(-1, model.views, of_view, *value.shape[2:])
     return enlarged(by_view.sum(2).relu(), image.shape[2:])
 
 
-def outputs_and_slopes(
+def values_and_slopes(
     model: FeatureModel,
     image: Tensor,
     target: Sequence[int] | Tensor,
-    stages: Sequence[str] | Callable[[Mapping[str, Tensor]], Sequence[str]],
-) -> dict[str, tuple[Tensor, Tensor]]:
-    """What stages put out for images, and how fast a class's logit rises with each number of it.
+    wanted: Callable[[], Sequence[Tensor]],
+    taps: Taps | None = None,
+) -> list[tuple[Tensor, Tensor]]:
+    """What a network computes on its way, and how fast a class's logit rises with each number.
 
     Args:
         model: It is left as it was; see `grad_cam`.
         image: The network's input ``(B, C, *S)``.
         target: A class for each image.
-        stages: Names of the stages, or what chooses some of all stages' outputs.
+        wanted: Called once the images have passed through the network: what it computed.
+        taps: Taps of its stages meanwhile.
 
     Raises:
         InputError: If a class does not exist.
@@ -124,13 +129,11 @@ def outputs_and_slopes(
         # Copies, because tensors of inference mode cannot take part in gradients.
         classes = _classes(target, len(image), model.num_classes).to(first.device)
         given = image.detach().clone().to(first.device, first.dtype).requires_grad_()
-        kept: dict[str, Tensor] = {}
-        z = model.features(given, {name: _keep(kept, name) for name in model.stages})
-        logits = model.classify(z)
-        names = stages(kept) if callable(stages) else stages
+        logits = model.classify(model.features(given, taps))
+        values = wanted()
         score = logits.gather(1, classes[:, None]).sum()
-        slopes = torch.autograd.grad(score, [kept[name] for name in names])
-    return {name: (kept[name].detach(), slope) for name, slope in zip(names, slopes, strict=True)}
+        slopes = torch.autograd.grad(score, values, materialize_grads=True) if values else ()
+    return [(value.detach(), slope) for value, slope in zip(values, slopes, strict=True)]
 
 
 def enlarged(heat: Tensor, size: Sequence[int]) -> Tensor:
@@ -166,7 +169,7 @@ def _keep(kept: dict[str, Tensor], stage: str) -> Tap:
     return tap
 
 
-def _choose(maps: Mapping[str, Tensor]) -> list[str]:
+def _choose(maps: Mapping[str, Tensor]) -> str:
     """The stage that a map is made of by default, of all stages' maps, in order."""
     sizes = {stage: value.shape[2:] for stage, value in maps.items()}
     fine = [stage for stage, size in sizes.items() if min(size) >= ENOUGH]
@@ -176,4 +179,4 @@ def _choose(maps: Mapping[str, Tensor]) -> list[str]:
             "every stage's map has a single position for images this small. Use larger images, or "
             "model.stem: small"
         )
-    return (fine or several)[-1:]
+    return (fine or several)[-1]

@@ -1,8 +1,8 @@
-"""Which part of an image speaks for a class, for transformers: gradient times activation of tokens.
+"""Which part of an image speaks for a class, for transformers: gradient-weighted attention.
 
 A map says where the network looked, and not that it was right to look there. It is as coarse as the
-patches that the network cuts an image into. Blocks pass on between tokens what they hold, so a
-token need not stand for its own patch any more: with few patches a map may point elsewhere.
+patches that the network cuts an image into; where an image has the signs of two classes, the map of
+one may show both.
 """
 
 from __future__ import annotations
@@ -14,22 +14,20 @@ from typing import Final
 import torch
 from torch import Tensor
 
-from medldr.evaluation.explain.grad_cam import NoMapError, enlarged, outputs_and_slopes
+from medldr.evaluation.explain.grad_cam import NoMapError, enlarged, values_and_slopes
 from medldr.models.base import FeatureModel
 
-METHOD: Final = "gradient times activation of the tokens"
+METHOD: Final = "gradient-weighted attention"
 
 
 def token_map(model: FeatureModel, image: Tensor, target: Sequence[int] | Tensor) -> Tensor:
-    """Where each image speaks for a class, by the tokens of its patches.
+    """Where each image speaks for a class, by the attention that its patches receive.
 
-    Of each patch's token what it has beyond the mean token of the image is multiplied by the
-    gradient of the class's logit and summed: to first order, what the logit would lose if that
-    token were like the mean one. What is negative speaks against the class and becomes zero. Tokens
-    that stand for no patch (class, registers) are left out, and the grid is enlarged to the image.
-
-    The tokens are those of the last stage through which patches reach the logit: after the last
-    block of a network that classifies by its class token, they no longer do.
+    Attention is multiplied by the gradient of the class's logit, which tells attention that speaks
+    for the class from attention to whatever else is conspicuous. What is positive is averaged over
+    heads and summed over the tokens that attend and over all blocks: to first order, what the class
+    owes to each patch's being looked at. Tokens that stand for no patch (class, registers) are left
+    out, and the grid is enlarged to the image.
 
     Args:
         model: Any network with a `token_grid`; it is left as it was, see `grad_cam`.
@@ -40,26 +38,29 @@ def token_map(model: FeatureModel, image: Tensor, target: Sequence[int] | Tensor
         ``(B, H, W)``, or ``(B, views, H, W)``, as of `grad_cam`.
 
     Raises:
-        NoMapError: If the network has no tokens in a grid.
+        NoMapError: If the network has no tokens in a grid, or no attention between them.
         InputError: If a class does not exist.
 
     Source:
-        Gradient times input (Shrikumar et al. 2016, arXiv:1605.01713; of a layer, captum's
-        ``LayerGradientXActivation``) from a baseline. The baseline is our choice: the next layer
-        normalises tokens, so that their scale changes nothing, and gradient times a token itself is
-        near zero whatever it shows. On made pictures whose sign was known (a ViT of 6 blocks and
-        8 x 8 patches) the hottest place was the sign in 81% with the baseline and 78% without it,
-        before the last block in 79% and 45%; of another with 4 x 4 patches in 22%, by chance 11%.
+        Attention times its gradient, positive parts, mean of heads: Chefer et al. 2021
+        (arXiv:2103.15679), equation 5. They multiply the blocks' maps on top of one another and
+        read the class token's row; the sum is our choice, which needs no class token. Of as many of
+        the hottest pixels as a known sign has, on made pictures, 57 to 77% were in it with 4 x 4
+        patches (four networks; by chance 8 to 11%) and 73% with 8 x 8 (by chance 3%). With their
+        product it were as many or a few less; with gradient times activation of the tokens, 3 to
+        40%.
     """
     if model.token_grid is None:
         raise NoMapError("its stages put out neither feature maps nor tokens in a grid of patches")
     patches = prod(model.token_grid)
-    heat = torch.zeros(len(image), model.views, patches)
-    for value, slope in outputs_and_slopes(model, image, target, model.stages).values():
-        value, slope = (
-            one.reshape(len(image), model.views, -1, one.shape[2])[:, :, -patches:]
-            for one in (value, slope)
-        )
-        if slope.any():  # the last stage that has any is the one that counts
-            heat = ((value - value.mean(2, keepdim=True)) * slope).sum(3).relu()
-    return enlarged(heat.reshape(*heat.shape[:2], *model.token_grid), image.shape[2:])
+    with model.attending() as attention:
+        weighted = values_and_slopes(model, image, target, lambda: attention)
+    received = [
+        (paid * slope).relu().mean(1).sum(1)[:, -patches:]
+        for paid, slope in weighted
+        if paid.ndim == 4 and paid.shape[3] >= patches
+    ]
+    if not received:
+        raise NoMapError("its blocks compute no attention between patches")
+    heat = torch.stack(received).sum(0)
+    return enlarged(heat.reshape(-1, model.views, *model.token_grid), image.shape[2:])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
 
 import torch
 
 from medldr.config.automatic import PrecisionName, resolve_device, resolve_precision
 from medldr.config.schema import MachineConfig, RunConfig, TrainingConfig
-from medldr.errors import InputError
+from medldr.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -84,12 +84,18 @@ def make_single_fabric(
     Args:
         config: The run.
         precision: The one that it was trained in and recorded, whatever ``auto`` means on this
-            machine; unset: its key ``training.precision``.
+            machine, or another; unset: its key ``training.precision``.
         device: Device to use; unset: the run's own ``machine.device``.
 
     Raises:
-        InputError: As `make_fabric`.
+        InputError: As `make_fabric`, and if the precision is unknown.
     """
+    known = get_args(PrecisionName)
+    if precision is not None and precision not in known:
+        raise InputError(
+            f"--precision: {precision!r} is unknown.{did_you_mean(precision, known)} Known: "
+            f"{', '.join(known)}"
+        )
     here = {"devices": 1, "nodes": 1, "device": device or config.machine.device}
     chosen = {"precision": precision or config.training.precision}
     return make_fabric(
@@ -100,6 +106,14 @@ def make_single_fabric(
 def precision_name(fabric: Fabric) -> PrecisionName:
     """The precision that a Fabric works in."""
     return NAMES[str(fabric.strategy.precision.precision)]
+
+
+def computed_in(fabric: Fabric, trained_in: str | None) -> str:
+    """That a trained run is computed in another precision than it was trained in; else empty."""
+    used = precision_name(fabric)
+    if trained_in in (None, used):
+        return ""
+    return f"computed in {used}; the precision of training is {trained_in}"
 
 
 def use_threads(machine: MachineConfig) -> int:
