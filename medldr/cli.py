@@ -16,6 +16,7 @@ import typer
 
 from medldr.commands.analyze import analyze
 from medldr.commands.common_options import (
+    PICK,
     Config,
     Device,
     Json,
@@ -36,7 +37,7 @@ from medldr.commands.predict import predict
 from medldr.commands.sweep import sweep
 from medldr.commands.validate import validate
 from medldr.commands.verify import verify
-from medldr.errors import InputError
+from medldr.errors import InputError, at_command_line
 from medldr.version import __version__
 
 app = typer.Typer(
@@ -118,7 +119,7 @@ def evaluate(
     """Predict with a run's selected weights again, score them, and rewrite the run's page."""
     from medldr.folders.one_run import one_run
 
-    folder = one_run(folder, run).path
+    folder = one_run(folder, run, otherwise=PICK).path
     from medldr.reporting import print_run
     from medldr.run import evaluate_run
 
@@ -252,6 +253,7 @@ def main() -> None:
 UsageError: Any = typer.BadParameter.__base__
 
 
+@at_command_line()
 def _run() -> int:
     try:
         code = app(standalone_mode=False)

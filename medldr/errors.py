@@ -3,16 +3,33 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
+
+SWITCHES: Final = (
+    *("choose-again", "force", "keep-seen", "no-page", "restart", "retry-failed", "show-ids"),
+)
+"""Options without a value that functions have, too."""
+OTHERWISE: Final = {"item": "a tuple", "path": "path_column="}
+"""Options that in Python are not arguments of the same name."""
+
+_OPTION: Final = re.compile(r"(`[^`]*`)|(?<![\w/-])--([a-z][a-z-]*[a-z])(:|=?)")
+_at_command_line = False
 
 
 class InputError(ValueError):
     """The user's input is wrong: one clear message, exit code 2, no traceback.
 
     The message names the file, the key and the cure. Anything else that is raised
-    is a bug of ours (exit code 1).
+    is a bug of ours (exit code 1). It is written with the options of the command line,
+    and read from Python it names the arguments in their place.
     """
+
+    def __str__(self) -> str:
+        return in_callers_words(super().__str__())
 
 
 class MissingExtraError(InputError):
@@ -23,6 +40,40 @@ class MissingExtraError(InputError):
             f"{purpose} needs the package {package!r}, which is not installed. "
             f"Install it with: pip install 'medldr[{extra}]'"
         )
+
+
+@contextmanager
+def at_command_line() -> Iterator[None]:
+    """Have messages name options meanwhile: the command line was used, and no function."""
+    global _at_command_line
+    before, _at_command_line = _at_command_line, True
+    try:
+        yield
+    finally:
+        _at_command_line = before
+
+
+def in_callers_words(text: str) -> str:
+    """A text that names options as it reads at the command line, and for Python with arguments.
+
+    A value is joined to its option by ``=``; commands between backticks stay as they are typed.
+
+    Example:
+        >>> in_callers_words("--format: give --format=onnx; see `medldr export --help`")
+        'format: give format=onnx; see `medldr export --help`'
+        >>> in_callers_words("choose another --out, or add --force")
+        'choose another out=, or add force=True'
+    """
+    return text if _at_command_line else _OPTION.sub(_argument, text)
+
+
+def _argument(found: re.Match[str]) -> str:
+    command, option, end = found.groups()
+    if command is not None:
+        return str(command)
+    plain = option.replace("-", "_")
+    said = OTHERWISE.get(option, f"{plain}=True" if option in SWITCHES else f"{plain}=")
+    return f"{said.partition('=')[0]}:" if end == ":" else said
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -36,6 +36,8 @@ PickedRun = Annotated[
         metavar="NAME",
     ),
 ]
+PICK = ", or pick it with --run NAME: its label and seed, or a part of them"
+"""What to do with a folder of several runs."""
 RunsBelow = Annotated[Path, typer.Option("--out", help="Parent folder of the run folders.")]
 OutFolder = Annotated[Path, typer.Option("--out", help="The folder to write.")]
 Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda or mps; unset: as in the run.")]

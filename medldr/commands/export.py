@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from medldr.commands.common_options import Force, PickedRun, Run
+from medldr.commands.common_options import PICK, Force, PickedRun, Run
 
 
 def export(
@@ -37,7 +37,7 @@ def export(
     """
     from medldr.folders.one_run import one_run
 
-    run = one_run(run, pick).path
+    run = one_run(run, pick, otherwise=PICK).path
     from medldr.prediction.export import export as write
 
     made = write(run, kind, out, check=check or (), force=force)  # type: ignore[arg-type]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from medldr.commands.common_options import Device, Force, PickedRun, Precision, Run
+from medldr.commands.common_options import PICK, Device, Force, PickedRun, Precision, Run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,7 +88,7 @@ def predict(
     """
     from medldr.folders.one_run import one_run
 
-    run = one_run(run, pick, otherwise="; --ensemble RUN averages several").path
+    run = one_run(run, pick, otherwise=f"{PICK}; --ensemble RUN averages several").path
     from medldr.prediction.answers import check_free, refuse_no_answer, write_answers
     from medldr.prediction.explain import explain as draw
     from medldr.prediction.predict import predict as answer

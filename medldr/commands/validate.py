@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from medldr.commands.common_options import Device, Force, OutFolder, PickedRun, Run
+from medldr.commands.common_options import PICK, Device, Force, OutFolder, PickedRun, Run
 
 
 def validate(
@@ -45,7 +45,7 @@ def validate(
     """
     from medldr.folders.one_run import one_run
 
-    run = one_run(run, pick).path
+    run = one_run(run, pick, otherwise=PICK).path
     from medldr.data.counting import counted
     from medldr.prediction.validate import validate as score
     from medldr.reporting import print_run

@@ -60,7 +60,7 @@ def predict_and_score(
     folder: RunFolder,
     fabric: Fabric,
     selections: Mapping[str, Selection],
-    how: str = "",
+    computed: str = "",
 ) -> None:
     """Predict every split with the weights of each rule and score it: the only look at the test.
 
@@ -78,7 +78,7 @@ def predict_and_score(
         folder: Holds the weights.
         fabric: Gives precision, device and processes.
         selections: What each rule chose; the first one is reported.
-        how: How it is computed, for the notes; empty: as in training.
+        computed: In what other precision than in training, for the notes; empty: in the same.
     """
     reported, *others = selections
     choice = {
@@ -102,7 +102,7 @@ def predict_and_score(
     for rule in (*others, reported):
         given = tables[choice[rule]]
         predicted, made = recalibration.recalibrated(given, config.evaluation)
-        said = [*record.marks, *data.notes, *record.start, *filter(None, [how])]
+        said = [*record.marks, *data.notes, *record.start, *filter(None, [computed])]
         said += notes if rule == reported else ()
         if made is not None:
             add_to_run_record(folder, recalibration={rule: made.model_dump()})

@@ -81,12 +81,12 @@ def reading_steps(record: Preprocessing) -> Steps:
         raise InputError(
             f"each item is {len(rules.combined.names)} images "
             f"({', '.join(rules.combined.names)}), and a bundle reads one file per item. Export "
-            "with --format onnx or torch, whose input holds them one after another"
+            "with --format=onnx or torch, whose input holds them one after another"
         )
     if rules is None or not _readable(rules):
         raise InputError(
             f"preprocessing.json: reading: {record.reading} cannot be done by MONAI's transforms, "
-            "which read 8-bit pictures and whole NIfTI volumes. Export with --format onnx or torch"
+            "which read 8-bit pictures and whole NIfTI volumes. Export with --format=onnx or torch"
         )
     return _pictures(rules) if rules.eight_bit else _volumes(rules, record)
 

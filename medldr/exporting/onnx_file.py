@@ -100,7 +100,7 @@ def _why(error: BaseException, traced: torch.export.ExportedProgram) -> str:
     layer = next(map(_layer, nodes), "")
     return (
         f"this network cannot become an ONNX file: layer {layer!r} uses {operator}. Export with "
-        "--format torch, which has every operator"
+        "--format=torch, which has every operator"
     )
 
 

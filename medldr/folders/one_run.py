@@ -37,8 +37,8 @@ def one_run(folder: Path | str, name: str | None = None, *, otherwise: str = "")
         return runs[names.index(named(name, names, str(folder)))]
     if runs[0].path != folder:
         raise InputError(
-            f"{folder} holds {len(runs)} runs: {some(names, most=3)}. Pick one with --run NAME, "
-            f"for example --run {names[0]}, or give its own folder{otherwise}"
+            f"{folder} is a folder of runs: {some(names, most=3)}. Give the folder of one of "
+            f"them{otherwise}"
         )
     return runs[0]
 
@@ -70,6 +70,6 @@ def named(name: str, names: Sequence[str], whose: str) -> str:
         return found[0]
     if found:
         meant = some(short[run] for run in found)
-        raise InputError(f"--run {name}: {len(found)} runs of {whose} are meant: {meant}. Name one")
+        raise InputError(f"--run={name}: {len(found)} runs of {whose} are meant: {meant}. Name one")
     near = did_you_mean(name, [*short.values(), *labels.values()])
-    raise InputError(f"--run {name}: {whose} has no such run.{near} Runs: {some(short.values())}")
+    raise InputError(f"--run={name}: {whose} has no such run.{near} Runs: {some(short.values())}")

@@ -115,7 +115,7 @@ class TimmModel(FeatureModel):
                     continue
                 if getattr(module, "fused_attn", False):  # else no attention is ever in memory
                     stack.callback(setattr, module, "fused_attn", True)
-                    module.fused_attn = False
+                    module.fused_attn = False  # type: ignore[assignment]  # no tensor
                 note = drop.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
                 stack.callback(note.remove)
             yield seen

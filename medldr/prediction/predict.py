@@ -21,7 +21,7 @@ from medldr.data.files.array import scan_of_array
 from medldr.data.files.scan import ScanError, Source
 from medldr.data.reading.new_item import NewItem
 from medldr.data.threads import in_threads
-from medldr.errors import InputError
+from medldr.errors import InputError, in_callers_words
 from medldr.evaluation.predictions.log_odds import log_odds_of_mean
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
@@ -333,7 +333,7 @@ def _computed(run: Trained) -> str:
     device = run.fabric.device.type
     if run.precision == "bfloat16" and not has_fast_bfloat16(device):
         said += (
-            f"; this {device} is slow in it: --precision float32 is faster and differs by rounding "
+            f"; this {device} is slow in it: --precision=float32 is faster and differs by rounding "
             "alone"
         )
-    return said
+    return in_callers_words(said)

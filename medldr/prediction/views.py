@@ -42,11 +42,11 @@ def check_views(names: Sequence[str], transform: Mapping[str, Any], size: Sequen
     for name in names:
         if name not in seen:
             raise InputError(
-                f"--tta {name}: the network was not trained with this view, so its answers to it "
+                f"--tta={name}: the network was not trained with this view, so its answers to it "
                 f"mean nothing.{did_you_mean(name, seen)} Views it saw: {', '.join(seen) or 'none'}"
             )
     if TURNS in names and size[0] != size[1]:
-        raise InputError(f"--tta {TURNS}: its first two axes must be equally long")
+        raise InputError(f"--tta={TURNS}: its first two axes must be equally long")
 
 
 def views_of(names: Sequence[str], axes: int) -> list[View]:

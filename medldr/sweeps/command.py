@@ -95,7 +95,7 @@ def check_launcher(name: str, jobs: int | None) -> None:
     if name not in LAUNCHERS:
         raise InputError(f"--launcher: unknown launcher {name!r}.{nearest(name, LAUNCHERS)}")
     if jobs is not None and jobs < 1:
-        raise InputError(f"--jobs {jobs}: it should be 1 or more")
+        raise InputError(f"--jobs={jobs}: it should be 1 or more")
 
 
 def dry_run(plan: Plan) -> None:

@@ -73,7 +73,7 @@ def test_what_a_bundle_reads_otherwise_is_a_limit(record_of, rules, size, dtype,
     ],
 )
 def test_what_monai_cannot_read_alike_is_refused(record_of, rules, size, keys):
-    with pytest.raises(InputError, match=r"reading: .*--format onnx or torch"):
+    with pytest.raises(InputError, match=r"reading: .*format=onnx or torch"):
         reading_steps(read_as(record_of, rules, size, 1, "float32", **keys))
 
 
@@ -100,7 +100,7 @@ def test_other_pictures_have_their_limits(record_of):
 @pytest.mark.parametrize(
     ("reading", "message"),
     [
-        ({"kind": "pack"}, r"'kind': 'pack'.* --format onnx or torch"),
+        ({"kind": "pack"}, r"'kind': 'pack'.* format=onnx or torch"),
         ({}, r"reading: \{\} cannot"),
         (
             {"kind": "scan", "dims": 3},

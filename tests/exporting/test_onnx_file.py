@@ -93,7 +93,7 @@ def test_pooling_to_what_divides_works_and_to_what_does_not_is_named(tmp_path, t
     module = make_exportable(tiny(pooling=nn.AdaptiveMaxPool2d(3)), record)
     with pytest.raises(
         InputError,
-        match=r"layer 'pooling' uses adaptive_max_pool2d\. .* --format torch",
+        match=r"layer 'pooling' uses adaptive_max_pool2d\. .* format=torch",
     ):
         write_onnx(module, record, path)
 

@@ -78,7 +78,7 @@ def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, 
     export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
     (out / "old.txt").touch()
     before = content(out)
-    with pytest.raises(InputError, match=r"out holds earlier files of an export.* --force"):
+    with pytest.raises(InputError, match=r"out holds earlier files of an export.* force=True"):
         export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)
     assert content(out) == before
     export(tiny(), record_of(1, (6, 4), temperature=2.0), out, "torch", card=CARD, force=True)

@@ -145,7 +145,7 @@ def test_views_are_those_that_training_saw(lab):
     np.testing.assert_allclose(found.log_odds, odds, atol=1e-9)
     with pytest.raises(medldr.InputError, match="was not trained with this view"):
         medldr.predict(lab.volumes[0], lab.volume_files, tta="left_right")
-    with pytest.raises(medldr.InputError, match=r"--tta left: .* it saw: left_right"):
+    with pytest.raises(medldr.InputError, match=r"tta=left: .* it saw: left_right"):
         medldr.predict(lab.picture, names, tta="left")
 
 

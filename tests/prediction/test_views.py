@@ -22,5 +22,5 @@ def test_only_what_training_showed_is_allowed(transform, allowed):
         if name in allowed:
             check_views((name,), transform, (32, 32))
         else:
-            with pytest.raises(InputError, match=f"--tta {name}: the network was not trained"):
+            with pytest.raises(InputError, match=f"tta={name}: the network was not trained"):
                 check_views((name,), transform, (32, 32))

@@ -187,7 +187,7 @@ def test_a_damaged_choice_is_refused_with_its_cure(start, folder):
     start()
     folder.choices.write_text('{"schema": 1')
     folder.sweep.write_text("{half")
-    with pytest.raises(InputError, match=r"choices\.json.*--choose-again"):
+    with pytest.raises(InputError, match=r"choices\.json.*choose_again=True"):
         start()
     assert start(choose_again=True)[1] == []
 

@@ -36,7 +36,7 @@ def folder(tmp_path):
 
 def test_a_folder_of_something_else_is_refused(tmp_path):
     write_sweep(SweepFolder(tmp_path / "other"), dataclasses.replace(PLAN, name="another"))
-    with pytest.raises(InputError, match=r"'another'; this one is 'demo'.*--out"):
+    with pytest.raises(InputError, match=r"'another'; this one is 'demo'.*out="):
         refuse_others(SweepFolder(tmp_path / "other"), PLAN)
     run = RunFolder(tmp_path / "run")
     run.path.mkdir()

@@ -228,7 +228,7 @@ def test_a_segment_that_is_gone_is_named_before_the_run_goes_on(
         train(SWAD)
     (tmp_path / "run" / "checkpoints" / "swad" / "000005.safetensors").unlink()
     with pytest.raises(
-        InputError, match=r"cannot resume .*000005\.safetensors is missing.*--restart"
+        InputError, match=r"cannot resume .*000005\.safetensors is missing.*restart=True"
     ):
         train(SWAD)
 

@@ -63,7 +63,7 @@ def plan_manifest(
     if not config.val_fraction:
         raise InputError(
             f"--val: {config.name} sets no rows aside for validation by default. Add "
-            "--val 0.1, for example"
+            "--val=0.1, for example"
         )
     plain = replace(table, splits=np.full(len(table), "", np.str_), groups=_folded(table.groups))
     left_out = np.ones(len(table), dtype=bool)
@@ -131,13 +131,13 @@ def _numbered(table: ImageTable, section: DatasetConfig, folds: int) -> dict[str
     units = len(set(groups.tolist()) - {""}) + int((groups == "").sum())
     if not 2 <= folds <= units or units < 3:
         raise InputError(
-            f"--folds {folds}: {table.name} has {units:,} groups, or items without one; choose at "
+            f"--folds={folds}: {table.name} has {units:,} groups, or items without one; choose at "
             "least 2 folds and no more than that"
         )
     val = section.val_fraction / (1 - 1 / folds)
     if val >= 1:
         raise InputError(
-            f"--val {section.val_fraction:g} leaves nothing to train on in {folds} folds. Choose "
+            f"--val={section.val_fraction:g} leaves nothing to train on in {folds} folds. Choose "
             "less"
         )
     seed = int(section.split_seed)

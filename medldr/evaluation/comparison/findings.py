@@ -149,7 +149,7 @@ def margin_of(metric: str, margin: float) -> float:
         below = "" if most == float("inf") else f" and below {most:g}"
         raise InputError(
             f"margin should be above 0{below}, in {unit}, but is {margin:g}. For example: "
-            f"--margin {2 if facts.percent else 0.02:g}"
+            f"--margin={2 if facts.percent else 0.02:g}"
         )
     return margin / 100 if facts.percent else margin
 

@@ -170,7 +170,7 @@ def design(
     rarer = min(share, 1 - share) * replace(study, patients=patients // 2).effective
     if auc is not None and rarer < 2:
         raise InputError(
-            f"--prevalence {share:g} leaves half of --patients {patients} with fewer than 2 images "
+            f"--prevalence={share:g} leaves half of --patients={patients} with fewer than 2 images "
             "of the rarer class, too few for an AUC. Plan with more patients"
         )
     return study, sources if pilot else {}

@@ -65,7 +65,7 @@ def slurm_launcher(
         InputError: If a setting is unknown or its value is not valid.
     """
     if importlib.util.find_spec("submitit") is None:
-        raise MissingExtraError("submitit", "slurm", "--launcher slurm")
+        raise MissingExtraError("submitit", "slurm", "--launcher=slurm")
     options = checked(settings)
     files = folder.logs / "slurm"
     if shutil.which("srun") is None:

@@ -223,7 +223,7 @@ def select(planned: Sequence[Planned], pattern: str) -> list[Planned]:
         labels = list(dict.fromkeys(entry.member.label for entry in planned))
         near = did_you_mean(pattern.strip("*"), labels)
         raise InputError(
-            f"--only {pattern!r} matches no run of this sweep.{near} Labels: {some(labels)}"
+            f"--only={pattern!r} matches no run of this sweep.{near} Labels: {some(labels)}"
         )
     for entry in reversed(planned):  # what a run waits for stands before it
         if entry.member.run in wanted:

@@ -105,4 +105,4 @@ def changed_data(folder: SweepFolder, planned: Sequence[Planned]) -> tuple[list[
 def _cure(folder: SweepFolder, part: str, run: str) -> str:
     if part != TRAINING:
         return RESCORE.format(folder.run(run).path)
-    return f"{CURE}: medldr train {folder.config(run)} --out {folder.path} --restart"
+    return f"{CURE}: `medldr train {folder.config(run)} --out {folder.path} --restart`"

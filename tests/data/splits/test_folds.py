@@ -133,7 +133,7 @@ def test_any_groups_stay_whole_and_are_tested_once(data, folds):
     table = table_of(labels, groups, domains)
     units = len(set(groups) - {""}) + groups.count("")
     if folds > units or units < 3:
-        with pytest.raises(InputError, match=f"--folds {folds}"):
+        with pytest.raises(InputError, match=f"folds={folds}"):
             plan_manifest(table, config(), folds=folds)
         return
     manifest, why = None, ""
@@ -161,10 +161,10 @@ def test_any_groups_stay_whole_and_are_tested_once(data, folds):
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ({"folds": 1}, "--folds 1: .* at least 2 folds"),
-        ({"folds": 8}, "--folds 8: .* has 7 groups.*no more than that"),
+        ({"folds": 1}, "folds=1: .* at least 2 folds"),
+        ({"folds": 8}, "folds=8: .* has 7 groups.*no more than that"),
         ({"folds": 3, "domains": True}, "two ways to make folds"),
-        ({"domains": True}, "--leave-one-domain-out: .* needs two domains"),
+        ({"domains": True}, "leave_one_domain_out: .* needs two domains"),
     ],
 )
 def test_what_cannot_be_made_is_refused(keys, said):
@@ -180,7 +180,7 @@ def test_items_without_a_domain_are_refused_where_domains_are_left_out():
 
 
 def test_a_validation_share_that_leaves_nothing_is_refused():
-    with pytest.raises(InputError, match=r"--val 0\.6 leaves nothing to train on"):
+    with pytest.raises(InputError, match=r"val=0\.6 leaves nothing to train on"):
         plan_manifest(table_of([0, 1] * 10), config(val_fraction=0.6), folds=2)
 
 

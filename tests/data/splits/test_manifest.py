@@ -147,7 +147,7 @@ def test_another_file_is_never_overwritten_unasked(one):
     before = one.read_bytes()
     assert write_manifest(one, manifest) is False
     other = make_manifest("toy", Made(**PLAIN | {"seed": 1}), {"0": parts([0], [1], [2])})
-    with pytest.raises(InputError, match="--force"):
+    with pytest.raises(InputError, match="force=True"):
         write_manifest(one, other)
     assert one.read_bytes() == before
     assert write_manifest(one, other, force=True) is True

@@ -63,7 +63,7 @@ def test_room_is_looked_for_before_anything_is_written(lazy, section, monkeypatc
     monkeypatch.setattr("medldr.data.store.array.shutil.disk_usage", lambda path: usage)
     folder = store.usual_place(section, "toy")
     with pytest.raises(
-        StorageError, match=r"no space for .*: [\d,]+ bytes needed, 1,000 free.*--out"
+        StorageError, match=r"no space for .*: [\d,]+ bytes needed, 1,000 free.*out="
     ):
         make_pack(lazy, section)
     assert not folder.exists()
@@ -91,7 +91,7 @@ def test_a_disk_that_is_full_meanwhile_is_told_and_the_rest_is_kept(
 
 def test_a_place_that_cannot_be_written_asks_for_another(lazy, section, tmp_path, make_pack):
     (tmp_path / "file").touch()
-    with pytest.raises(StorageError, match="Choose another place with --out"):
+    with pytest.raises(StorageError, match="Choose another place with out="):
         make_pack(lazy, section, tmp_path / "file" / "pack")
 
 
@@ -162,7 +162,7 @@ def test_a_place_where_no_lock_can_be_made_is_told_and_not_waited_for(
         raise Timeout(self.lock_file)
 
     monkeypatch.setattr(FileLock, "acquire", never)
-    with pytest.raises(StorageError, match="another place with --out"):
+    with pytest.raises(StorageError, match="another place with out="):
         make_pack(lazy, section, tmp_path / "pack")
 
 

@@ -206,7 +206,7 @@ def test_a_pilot_of_several_data_sets_is_refused(odd, said, pilot_folders, run_f
     other = write(run_folder, {"mixup": 1}, **odd)
     with pytest.raises(InputError, match=said) as error:
         read_pilot([*pilot_folders, *other], None)
-    assert str(error.value).startswith("--pilot: ")
+    assert str(error.value).startswith("pilot: ")
 
 
 def test_runs_that_cannot_tell_are_refused(pilot_folders, run_folder, medldr):

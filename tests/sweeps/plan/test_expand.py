@@ -271,7 +271,7 @@ def test_a_pattern_that_means_nothing_is_an_error_with_the_nearest_label(small):
     planned = expand(load_sweep(small), "out")
     with pytest.raises(InputError, match=r"Did you mean 'derma_erm'.*Labels: derma_erm, derma_lat"):
         select(planned, "derma_emr")
-    with pytest.raises(InputError, match="--only ''"):
+    with pytest.raises(InputError, match="only=''"):
         select(planned, "")
 
 

@@ -128,7 +128,7 @@ def test_a_segment_that_is_gone_at_the_end_is_told(tiny, kept):
     average = kept()
     feed(average, tiny, SHORT, 1, lambda: set_weights(tiny))
     average._path(5).unlink()
-    with pytest.raises(InputError, match=r"cannot average: .*segments \[4, 5, 6\].*--restart"):
+    with pytest.raises(InputError, match=r"cannot average: .*segments \[4, 5, 6\].*restart=True"):
         average.publish(tiny, None, 0)
 
 
