@@ -14,7 +14,7 @@ from medldr.lazy import lazily
 
 if TYPE_CHECKING:
     from medldr.api import analyze, compare, evaluate, report, train
-    from medldr.commands.check import data_check
+    from medldr.checking.data_check import data_check
     from medldr.config.catalogue import list_algorithms, list_datasets, list_models
     from medldr.config.load import load_config
     from medldr.errors import InputError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "api": "analyze compare evaluate report train",
-    "commands.check": "data_check",
+    "checking.data_check": "data_check",
     "config.catalogue": "list_algorithms list_datasets list_models",
     "config.load": "load_config",
     "errors": "InputError",

@@ -69,9 +69,7 @@ def evaluate(
         InputError: If the folder holds no trained run, its data has changed, or the precision is
             not available.
     """
-    return Evaluated(
-        evaluate_run(folder, device=device, precision=precision, new_test=new_test)
-    )
+    return Evaluated(evaluate_run(folder, device=device, precision=precision, new_test=new_test))
 
 
 @takes_plugins

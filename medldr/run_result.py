@@ -112,7 +112,8 @@ class Compared(dict[str, Any]):
         """Every mean over seeds, a row each, with its difference from the reference.
 
         Columns: ``split``, ``domain``, ``metric``, ``method``, ``runs``, ``mean``, ``sd``, ``low``,
-        ``high``; ``difference``, ``difference_low``, ``difference_high``, ``p``, ``p_holm``.
+        ``high``; ``difference``, ``difference_low``, ``difference_high``, ``p``, ``p_holm``. Whole
+        splits have an empty ``domain``, as in `medldr.results`.
         """
         from pandas import DataFrame
 
@@ -122,6 +123,7 @@ class Compared(dict[str, Any]):
         of_difference |= {"p": "p", "p_holm": "p_holm"}
         lines = [
             {key: row[key] for key in (*places, *numbers)}
+            | {"domain": row["domain"] or ""}
             | {name: (row["difference"] or {}).get(key) for name, key in of_difference.items()}
             for row in self["rows"]
         ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final, cast
+from typing import Any, Final
 
 import numpy as np
 from rich.console import Console
@@ -13,18 +12,10 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from medldr import plugins
-from medldr.commands.study import data_of_study, require_data, undivided
-from medldr.config import (
-    PLUGIN_SECTIONS,
-    load_config,
-    load_part,
-    packaged_names,
-)
-from medldr.config.load import is_sweep
+from medldr.checking.find_data import data_section
+from medldr.config import PLUGIN_SECTIONS
 from medldr.data.checks.table_checks import count_rows
 from medldr.data.checks.table_checks import stats as pixel_stats
-from medldr.data.config import DatasetConfig
-from medldr.data.counting import counted
 from medldr.data.image_table import ImageTable
 from medldr.data.load import load_table
 from medldr.data.splits.manifest import Manifest
@@ -33,35 +24,6 @@ from medldr.types import SPLITS
 
 PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
 """How texts are printed as they are."""
-
-
-def data_section(name: str, overrides: Sequence[str]) -> DatasetConfig:
-    """The `data` section of a data part, a run, a run folder, or the file of a run or a sweep.
-
-    Args:
-        name: For example ``retinamnist`` (a part), ``retinamnist_erm`` (a run) or a YAML file. A
-            sweep's data are those that its runs divide, without a domain held out.
-        overrides: ``data.KEY=VALUE`` texts; the ``data.`` may be left out. A first one without
-            ``=`` is the folder of the files, `data.root`.
-    """
-    known, changes = packaged_names("data"), data_changes(overrides)
-    if is_sweep(name):
-        return undivided(data_of_study(name, changes)[0][0])
-    if name not in known:
-        require_data(name)
-        return cast(DatasetConfig, load_config(name, changes).data)
-    values = load_part("data", name)["data"]
-    # Check a whole configuration: a wrong key gets the same message as in a run.
-    mapping = {"data": values, "transform": "none", "model": "resnet18", "algorithm": "erm"}
-    return cast(DatasetConfig, load_config(mapping, changes).data)
-
-
-def data_changes(overrides: Sequence[str]) -> list[str]:
-    """Changes as a run takes them; a first one without ``=`` is the folder of the files."""
-    if overrides and "=" not in overrides[0]:
-        # Quoted, because a path may contain characters that YAML would interpret.
-        overrides = [f"root={json.dumps(overrides[0], ensure_ascii=False)}", *overrides[1:]]
-    return [text if text.startswith("data.") else f"data.{text}" for text in overrides]
 
 
 def fetch(name: str, overrides: Sequence[str]) -> None:
@@ -86,15 +48,6 @@ def stats(name: str, overrides: Sequence[str]) -> None:
     )
     console.print(f"SD (0 to 1)   {_numbers(pixels['std'])}")
     console.print(f"stored range  {pixels['min']} to {pixels['max']}")
-
-
-def print_files(what: str, lines: Sequence[str], most: int, console: Console) -> None:
-    """Print how many files are something, and the first of them."""
-    console.print(f"{counted(len(lines), 'file', 'files')} {what}", **PLAIN)
-    for line in lines[:most]:
-        console.print(f"  {line}", **PLAIN)
-    if len(lines) > most:
-        console.print(f"  and {len(lines) - most:,} more", **PLAIN)
 
 
 def print_counts(title: str, records: list[dict[str, Any]], console: Console) -> None:

@@ -39,7 +39,7 @@ def data_fetch(
 
         fetch_weights(name.removeprefix("weights:"), overrides or ())
         return
-    from medldr.commands.study import require_data
+    from medldr.checking.find_data import require_data
 
     require_data(name)
     from medldr.commands.data import fetch
@@ -73,10 +73,10 @@ def data_check(
     (data.on_bad_file=skip), or if images are equal that should not be: in two splits or domains, or
     with two labels, or to images that the run of --run was trained or selected on.
     """
-    from medldr.commands.study import require_data
+    from medldr.checking.find_data import require_data
 
     require_data(name)
-    from medldr.commands.check import data_check as look
+    from medldr.checking.data_check import data_check as look
     from medldr.commands.check import print_check
 
     done = look(name, overrides or (), page=page, no_page=no_page, show_ids=show_ids, run=run)
@@ -107,7 +107,7 @@ def data_pack(
     After an interruption, the same command resumes. An existing, up-to-date pack is left unchanged.
     The exit code is 3 if files were left out (data.on_bad_file=skip).
     """
-    from medldr.commands.study import require_data
+    from medldr.checking.find_data import require_data
 
     require_data(name)
     from medldr.commands.pack import pack
@@ -136,7 +136,7 @@ def data_stats(
     overrides: FolderAndOverrides = None,
 ) -> None:
     """Count images per split, class and domain, and describe the pixels."""
-    from medldr.commands.study import require_data
+    from medldr.checking.find_data import require_data
 
     require_data(name)
     from medldr.commands.data import stats

@@ -10,7 +10,8 @@ import numpy as np
 from rich.console import Console
 
 from medldr import plugins
-from medldr.commands.data import PLAIN, data_section
+from medldr.checking.find_data import data_section
+from medldr.commands.data import PLAIN
 from medldr.config import PLUGIN_SECTIONS
 from medldr.data.checks.table_checks import validate_table
 from medldr.data.config import DatasetConfig

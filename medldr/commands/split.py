@@ -51,10 +51,11 @@ def split(
     Groups (patients, slides) stay whole; classes and domains keep their proportions in every part.
     Runs use the manifest with data.manifest=FILE and, where it holds several folds, data.fold.
     """
-    from medldr.commands.study import require_data
+    from medldr.checking.find_data import require_data
 
     require_data(name)
-    from medldr.commands.data import PLAIN, data_section, print_plan
+    from medldr.checking.find_data import data_section
+    from medldr.commands.data import PLAIN, print_plan
     from medldr.data.load import load_table
     from medldr.data.splits.folds import plan_manifest, rare_class_notes
     from medldr.data.splits.manifest import write_manifest

@@ -89,8 +89,9 @@ class Answers:
         return f"Answers({counted(len(self), 'item', 'items')}{bad})"
 
     def _repr_html_(self) -> str:
-        """Their table, for a notebook."""
-        said = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
+        """Their table, what could not be used, and the notes, for a notebook."""
+        unused = [f"not used: {one.name}: {one.reason}" for one in self.unreadable]
+        said = "".join(f"<p>{escape(text)}</p>" for text in (*unused, *self.notes))
         return f"<p>{self!r}</p>{self.to_frame().to_html(max_rows=60)}{said}"
 
     def to_frame(self) -> DataFrame:

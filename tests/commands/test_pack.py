@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from medldr.commands.data import data_section
+from medldr.checking.find_data import data_section
 from medldr.config import load_config, run_hash
 from medldr.data import load_table
 from medldr.folders.files import read_json

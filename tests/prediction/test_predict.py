@@ -413,7 +413,9 @@ def test_answers_are_the_table_that_the_command_writes(lab, medldr, tmp_path):
     found = predict(lab.volumes, names)
     assert found.to_frame().equals(pd.read_csv(out, keep_default_na=False))
     assert repr(found) == "Answers(3 items, 1 unreadable)"
-    assert found._repr_html_().count("<tr") == 4
+    shown = found._repr_html_()
+    assert shown.count("<tr") == 4
+    assert "not used: none.nii.gz: " in shown
 
 
 def test_an_explanation_has_answers_pictures_and_heat(lab, medldr, tmp_path):

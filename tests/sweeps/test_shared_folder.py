@@ -57,7 +57,7 @@ def test_another_plan_is_refused_while_one_is_at_work(folder, plan):
             refuse_others(folder, plan)
     assert str(caught.value) == (
         f"another plan is running in {folder.path} (seeds=[0,1,2] training.epochs=1). "
-        "Wait for it, or choose another folder with --out"
+        "Wait for it, or choose another folder with out="
     )
     refuse_others(folder, plan)
 

@@ -1,0 +1,1 @@
+"""A look at a whole data set before anything is trained on it."""
