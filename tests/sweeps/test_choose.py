@@ -167,7 +167,7 @@ def test_other_draws_are_refused_until_it_is_asked_to_choose_again(start, folder
     before = folder.choices.read_bytes()
     with pytest.raises(InputError) as caught:
         start("search.draws=1")
-    for word in ("choices.json", "latentdr_pool, phantom_fracture", "--choose-again", "--out"):
+    for word in ("choices.json", "latentdr_pool, phantom_fracture", "choose_again=True", "out="):
         assert word in str(caught.value)
     assert folder.choices.read_bytes() == before
     _, started, said = start("search.draws=1", choose_again=True)
