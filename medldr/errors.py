@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 SWITCHES: Final = (
-    *("choose-again", "force", "keep-seen", "no-page", "restart", "retry-failed", "show-ids"),
+    *("choose-again", "force", "keep-seen", "new-test"),
+    *("no-page", "restart", "retry-failed", "show-ids"),
 )
 """Options without a value that functions have, too."""
 OTHERWISE: Final = {"item": "a tuple", "path": "path_column="}

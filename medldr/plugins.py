@@ -157,7 +157,7 @@ def load(kind: Kind, name: str) -> ModuleType:
             package = name.partition(".")[0]
             raise InputError(
                 f"{SINGULAR[kind]} {name!r} is an outside plug-in, and importing it runs its code. "
-                f"If you trust the package {package}, allow it: --plugins {package}, "
+                f"If you trust the package {package}, allow it: `--plugins {package}`, "
                 f"plugins=[{package!r}] in Python, or {ALLOWED}={package} in the environment"
             )
         try:

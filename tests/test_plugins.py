@@ -26,7 +26,7 @@ def test_a_package_that_is_not_allowed_is_not_imported(tmp_path, monkeypatch, gi
     monkeypatch.delenv("MEDLDR_PLUGINS")
     if given is not None:
         monkeypatch.setenv("MEDLDR_PLUGINS", given)
-    with pytest.raises(InputError, match=r"--plugins mylab, plugins=\['mylab'\]"):
+    with pytest.raises(InputError, match=r"`--plugins mylab`, plugins=\['mylab'\]"):
         plugins.load("algorithms", "mylab.foo")
 
 

@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 TRAINING, JUDGED = PARTS
 CURE = "Restore the data that it was trained on, or train it again with --restart"
 RESCORE = (
-    "Restore the data that it was scored on, or score the trained network on the new: medldr "
-    "evaluate {} --new-test"
+    "Restore the data that it was scored on, or score the trained network on the new: `medldr "
+    "evaluate {} --new-test`"
 )
 
 _DIVIDING = (

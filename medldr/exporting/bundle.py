@@ -75,7 +75,7 @@ def refuse_executed(record: Preprocessing) -> None:
         if isinstance(value, str) and value.startswith(("$", "@", "%")):
             raise InputError(
                 f"{value!r}: a name that begins with $, @ or % would be executed by MONAI when it "
-                "reads the bundle. Train with another name, or use --format onnx or torch"
+                "reads the bundle. Train with another name, or use --format=onnx or torch"
             )
         left += [*value, *value.values()] if isinstance(value, dict) else []
         left += value if isinstance(value, list) else []
