@@ -27,7 +27,6 @@ FUNCTIONS = {
 }
 OPTIONS_ALONE = {
     "--json": "what is returned holds the numbers",
-    "train --run": "one run of a sweep: a configuration is given, or `sweep` with only=",
     "evaluate --run": "the folder of one run is given",
     "validate --run": "the folder of one run is given",
     "export --run": "the folder of one run is given",
@@ -43,7 +42,7 @@ PARAMETERS_ALONE = {
     "predict spacing": "of arrays, which no command takes",
     "predict keep": "heat maps as arrays, which no command gives",
 }
-OTHER_DEFAULTS = {"train --out": "the folder of a sweep is another", "predict --out": "a table"}
+OTHER_DEFAULTS = {"predict --out": "a table, and not the folder of heat maps"}
 
 
 def command(name):

@@ -122,7 +122,7 @@ RUNS = "coral_photo-a94593c0-s0, coral_photo-a94593c0-s1, coral_sketch-579a81b4-
 PAIR = ("sweep/erm_photo-21b39731-s0", "sweep/coral_photo-a94593c0-s0")
 MISTAKES = [
     # A study or a sweep where a run or a data set is wanted
-    ("train study.yaml", 2, ["a sweep of 24 runs", "medldr sweep study.yaml", "--run NAME"]),
+    ("train study.yaml", 2, ["a sweep of 24 runs", "medldr sweep study.yaml", "--run=NAME"]),
     ("data split study.yaml --out splits.json", 0, ["splits.json written"]),
     ("data stats study.yaml", 0, ["24 training images"]),
     ("predict sweep scan.nii.gz", 2, [RUNS, "--run NAME", "--ensemble"]),
