@@ -11,7 +11,7 @@ from typing import Final
 
 SWITCHES: Final = (
     *("choose-again", "force", "keep-seen", "new-test"),
-    *("no-page", "restart", "retry-failed", "show-ids"),
+    *("no-page", "predict", "restart", "retry-failed", "show-ids"),
 )
 """Options without a value that functions have, too."""
 OTHERWISE: Final = {"item": "a tuple", "path": "path_column="}
