@@ -7,14 +7,13 @@ to its data: see `medldr.data.same_data`.
 from __future__ import annotations
 
 import hashlib
-import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.checks.table_checks import each_part, look_at
+from medldr.data.checks.table_checks import looks_of
 from medldr.data.image_table import ImageTable, LazyImages
 
 Rows = NDArray[np.int64]
@@ -108,10 +107,11 @@ def _contents(table: ImageTable, rows: Rows) -> tuple[str, Iterable[str]]:
         headers = (table.facts[row].header if table.facts else "" for row in rows.tolist())
         looks = (table.looks.by_id[item].digest.hex() for item in table.ids[rows].tolist())
         return "images", map(" ".join, zip(looks, headers, strict=True))
-    if table.hashes and isinstance(table.images, np.memmap | LazyImages):
+    slow = isinstance(table.images, np.memmap | LazyImages)
+    if table.hashes and slow and getattr(table.images, "looks", None) is None:
         return "files", map("=".join, sorted(table.hashes.items()))
-    found = each_part(table.images, rows, look_at, title=f"comparing images of {table.name}")
-    return "stored images", (look.digest.hex() for look in itertools.chain.from_iterable(found))
+    found = looks_of(table.images, rows, title=f"comparing images of {table.name}")
+    return "stored images", (look.digest.hex() for look in found)
 
 
 def hash_part(columns: Mapping[str, str]) -> str:

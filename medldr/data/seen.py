@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +31,7 @@ import torch
 from numpy.typing import NDArray
 
 from medldr.config.yaml import read_yaml
-from medldr.data.checks.table_checks import each_part, look_at
+from medldr.data.checks.table_checks import look_at, looks_of
 from medldr.data.files.combined import look_of_item
 from medldr.data.files.rules import SCAN
 from medldr.data.hashes import PARTS
@@ -74,8 +73,8 @@ def digests_of(table: ImageTable, rows: NDArray[np.int64], kind: str = "") -> Di
         return [*map(str.encode, table.ids[rows].tolist())]
     if table.looks is not None:
         return list(map(_digest, (table.looks.by_id[name] for name in table.ids[rows].tolist())))
-    parts = each_part(table.images, rows, look_at, title=f"comparing images of {table.name}")
-    return list(map(_digest, itertools.chain.from_iterable(parts)))
+    found = looks_of(table.images, rows, title=f"comparing images of {table.name}")
+    return list(map(_digest, found))
 
 
 def digests_of_item(

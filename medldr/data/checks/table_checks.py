@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from medldr.data.checks.duplicates import Findings, duplicates
 from medldr.data.checks.windows import unlike_windows
 from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look, digest_of
+from medldr.data.proven import ProvenImages
 from medldr.data.spec import task_of
 from medldr.data.threads import Made, in_threads
 from medldr.errors import InputError
@@ -105,8 +106,8 @@ def find_faults(table: ImageTable, known: Mapping[str, Look] | None = None) -> F
     looks = dict(by_id)
     ids = table.ids.tolist()
     rows = np.array([row for row, item in enumerate(ids) if item not in looks], dtype=np.int64)
-    found = each_part(table.images, rows, look_at, title=f"reading {table.name}")
-    looks.update(zip([ids[row] for row in rows], itertools.chain.from_iterable(found), strict=True))
+    found = looks_of(table.images, rows, title=f"reading {table.name}")
+    looks.update(zip([ids[row] for row in rows], found, strict=True))
     constant = np.array([looks[item].constant for item in ids], dtype=bool)
     digests = [looks[item].digest for item in ids]
     equal = duplicates(table, digests, np.flatnonzero(~constant).tolist())
@@ -239,6 +240,19 @@ def look_at(block: NDArray[np.uint8]) -> list[Look]:
     flat = np.ascontiguousarray(block).reshape(len(block), -1)
     constant = (flat == flat[:, :1]).all(1).tolist()
     return list(map(Look, constant, map(digest_of, block)))
+
+
+def looks_of(images: Images, rows: NDArray[np.int64], *, title: str) -> list[Look]:
+    """A look at each of some images, which a pack has kept and others are read for.
+
+    Args:
+        images: Where the rows are.
+        rows: Their numbers.
+        title: What is being done, for those who watch.
+    """
+    if isinstance(images, ProvenImages) and images.looks is not None:
+        return [Look(bool(one[0]), one[1:].tobytes()) for one in images.looks()[rows]]
+    return list(itertools.chain.from_iterable(each_part(images, rows, look_at, title=title)))
 
 
 def each_part(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeGuard
 
@@ -14,6 +14,7 @@ from torch import Tensor
 
 from medldr.data.image_table import Images, LazyImages
 from medldr.data.loading.workers import ahead
+from medldr.data.proven import ProvenImages
 
 BLOCK_BYTES = 1 << 26
 
@@ -63,6 +64,7 @@ class Pixels:
         if train and isinstance(self._images, LazyImages) and self._images.own_size:
             return torch.from_numpy(self._images.at_own_size(row))
         if self.host is not None:
+            self._prove(row)
             return self.host[row]
         return torch.from_numpy(self._images[row])
 
@@ -128,10 +130,15 @@ class Pixels:
             if needed > free_bytes(device) // 2:
                 return host, torch.from_numpy(rows)
             self._resident[key] = (
-                copied(host, rows, device),
+                copied(host, rows, device, self._prove),
                 torch.arange(len(rows), device=device),
             )
         return self._resident[key]
+
+    def _prove(self, rows: int | NDArray[np.int64]) -> None:
+        """Compare rows of a pack with its checksums, before their memory is read."""
+        if isinstance(self._images, ProvenImages):
+            self._images.prove(rows)
 
 
 def _is_mapped(images: Images) -> TypeGuard[NDArray[Any]]:
@@ -144,11 +151,17 @@ def _is_mapped(images: Images) -> TypeGuard[NDArray[Any]]:
     return False
 
 
-def copied(host: Tensor, rows: NDArray[np.int64], device: torch.device) -> Tensor:
-    """Rows on a device, block by block: no second copy of a split on the host."""
+def copied(
+    host: Tensor,
+    rows: NDArray[np.int64],
+    device: torch.device,
+    prove: Callable[[NDArray[np.int64]], None],
+) -> Tensor:
+    """Rows on a device, block by block, each proved before: no second copy on the host."""
     copy = torch.empty((len(rows), *host.shape[1:]), dtype=host.dtype, device=device)
     step = max(1, BLOCK_BYTES // max(1, host[0].nbytes))
     for start in range(0, len(rows), step):
+        prove(rows[start : start + step])
         block = torch.from_numpy(rows[start : start + step])
         copy[start : start + len(block)] = host[block].to(device)
     return copy
@@ -160,7 +173,10 @@ def one_ahead(
     """Batches of a memory-mapped array; the next is read from the disk while one is worked on."""
 
     def read(rows: NDArray[np.int64]) -> Tensor:
-        batch = torch.from_numpy(np.take(images, rows, axis=0))  # lets other threads run meanwhile
+        if isinstance(images, ProvenImages):
+            images.prove(rows)
+        # Lets other threads run meanwhile.
+        batch = torch.from_numpy(np.take(np.asarray(images), rows, axis=0))
         return batch.pin_memory() if pin else batch
 
     with ThreadPoolExecutor(1, thread_name_prefix="medldr-read-ahead") as reader:

@@ -14,6 +14,7 @@ import numpy as np
 from medldr.data.config import DatasetConfig
 from medldr.data.files.rules import PACK
 from medldr.data.image_table import BadFile, ImageTable, LazyImages
+from medldr.data.proven import ProvenImages
 from medldr.data.reading.roots import data_roots
 from medldr.data.store.array import Blocks
 from medldr.data.store.pack_files import (
@@ -22,7 +23,7 @@ from medldr.data.store.pack_files import (
     PackFacts,
     deciding_keys,
     hash_columns,
-    open_images,
+    proven_images,
     read_columns,
     read_facts,
 )
@@ -41,12 +42,12 @@ class Pack:
     Attributes:
         folder: Where it is.
         facts: Its own description.
-        images: ``(N, C, [D,] H, W)`` uint8, read-only and memory-mapped.
+        images: ``(N, C, [D,] H, W)`` uint8, read-only and memory-mapped; proved when first read.
     """
 
     folder: Path
     facts: PackFacts
-    images: np.memmap[Any, np.dtype[np.uint8]]
+    images: ProvenImages
 
     def table(self) -> ImageTable:
         """The packed table, from the pack alone; masks are not packed.
@@ -131,7 +132,7 @@ def open_pack(folder: Path, section: DatasetConfig) -> Pack:
             f"{_listed(wanted)}. Name its own pack in data.packed, or make it with "
             "`medldr data pack`"
         )
-    return Pack(folder, facts, open_images(folder, facts))
+    return Pack(folder, facts, proven_images(folder, facts))
 
 
 def _listed(keys: dict[str, Any]) -> str:

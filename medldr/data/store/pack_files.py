@@ -1,7 +1,9 @@
 """The files of a pack: `images.npy`, `table.csv`, and `pack.json`, which describes both.
 
 `images.npy` is a plain array file that any NumPy opens; `table.csv` a plain table, row by row the
-same items. `pack.json` says what they contain, so no pack is mistaken for another.
+same items. `looks.npy` is what one look at each image revealed, so that no run has to look again;
+packs of earlier versions are without it. `pack.json` says what they contain, so no pack is mistaken
+for another.
 
 Source:
     Our choice: files that outlive medldr, because other programs read them too.
@@ -10,7 +12,9 @@ Source:
 from __future__ import annotations
 
 import csv
+import functools
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,14 +26,16 @@ from medldr.config.identity import differing
 from medldr.data.config import DatasetConfig
 from medldr.data.files.config import Combined
 from medldr.data.hashes import hash_texts, label_bytes
-from medldr.data.image_table import ImageTable
-from medldr.data.store.array import IMAGES, partial_of
+from medldr.data.image_table import ImageTable, Look
+from medldr.data.proven import Proof, ProvenImages
+from medldr.data.store.array import IMAGES, Blocks, partial_of
 from medldr.errors import InputError
 from medldr.folders.files import atomic, checksum, read_json, write_text
 from medldr.types import Task
 
 FORMAT: Final = 1
 TABLE: Final = "table.csv"
+LOOKS: Final = "looks.npy"
 FACTS: Final = "pack.json"
 _TEXTS: Final = ("domain", "group", "split")
 AGAIN: Final = (
@@ -186,6 +192,44 @@ def _texts(table: ImageTable) -> dict[str, NDArray[np.str_]]:
     }
 
 
+def write_looks(folder: Path, looks: Iterable[Look]) -> None:
+    """Write `looks.npy`: whether each image is constant, and its digest, 17 bytes."""
+    rows = [bytes([look.constant]) + look.digest for look in looks]
+    np.save(folder / LOOKS, np.frombuffer(b"".join(rows), np.uint8).reshape(len(rows), -1))
+
+
+def proven_images(folder: Path, facts: PackFacts) -> ProvenImages:
+    """The pixels of a pack, each block of which is compared when it is first read.
+
+    Raises:
+        InputError: As `open_images`, or if the blocks are those of another array.
+    """
+    images = open_images(folder, facts)
+    if len(facts.blocks) != len(Blocks(len(images), facts.block_rows)):
+        raise InputError(f"{folder / FACTS} is damaged: its blocks do not match {IMAGES}. {AGAIN}")
+    cure = f"Remove {folder} and pack it again"
+    proof = Proof(facts.block_rows, facts.blocks, str(folder / IMAGES), cure)
+
+    @functools.cache
+    def looks() -> NDArray[np.uint8]:
+        read: NDArray[np.uint8] = np.load(_intact(folder, facts, LOOKS), allow_pickle=False)
+        return read
+
+    return ProvenImages.of(images, proof, looks if LOOKS in facts.files else None)
+
+
+def _intact(folder: Path, facts: PackFacts, name: str) -> Path:
+    """A small file of a pack, as it was written."""
+    path = folder / name
+    try:
+        sha256 = checksum(path)
+    except OSError as error:
+        raise InputError(f"{path} cannot be read ({error.strerror}). {AGAIN}") from error
+    if name not in facts.files or sha256 != facts.files[name].sha256:
+        raise InputError(f"{path} is damaged or was changed: its checksum differs. {AGAIN}")
+    return path
+
+
 def write_table(folder: Path, table: ImageTable) -> None:
     """Write `table.csv`: id, label (or one column per label), domain, group, split.
 
@@ -215,14 +259,7 @@ def read_columns(folder: Path, facts: PackFacts) -> dict[str, Any]:
     Raises:
         InputError: If the file is absent, or not the one that was written.
     """
-    path = folder / TABLE
-    try:
-        sha256 = checksum(path)
-    except OSError as error:
-        raise InputError(f"{path} cannot be read ({error.strerror}). {AGAIN}") from error
-    if TABLE not in facts.files or sha256 != facts.files[TABLE].sha256:
-        raise InputError(f"{path} is damaged or was changed: its checksum differs. {AGAIN}")
-    with path.open(encoding="utf-8", newline="") as file:
+    with _intact(folder, facts, TABLE).open(encoding="utf-8", newline="") as file:
         _, *rows = csv.reader(file)
     ids, *between = zip(*rows, strict=True)
     *labels, domains, groups, splits = between

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Final, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 
-from medldr.data.checks.table_checks import check_table
+from medldr.data.checks.table_checks import check_table, looks_of
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import Images, ImageTable, LazyImages
 from medldr.data.loading.workers import ahead
@@ -31,15 +32,17 @@ from medldr.data.store.pack import Pack, differences, only_touched, open_pack, s
 from medldr.data.store.pack_files import (
     FACTS,
     FORMAT,
+    LOOKS,
     TABLE,
     FileFacts,
     PackFacts,
     deciding_keys,
     hash_columns,
-    open_images,
+    proven_images,
     read_columns,
     read_facts,
     write_facts,
+    write_looks,
     write_table,
 )
 from medldr.data.threads import progress
@@ -103,6 +106,8 @@ def verify(
         StorageError: If the new times cannot be written.
     """
     pack.table()  # reads table.csv, which has a checksum of its own
+    if pack.images.looks is not None:
+        pack.images.looks()
     verify_blocks(pack, console)
     if table is None:
         return "same"
@@ -195,8 +200,9 @@ def _describe(
     console: Console,
 ) -> None:
     """Read everything back, look at every image once, and write what the pack is."""
-    _read_back(partial / IMAGES, Blocks.of(table.images), digests, console)
+    images = _read_back(partial / IMAGES, Blocks.of(table.images), digests, console)
     write_table(partial, table)
+    write_looks(partial, looks_of(images, np.arange(len(table)), title=f"reading {table.name}"))
     facts = PackFacts(
         format=FORMAT,
         dataset=table.name,
@@ -215,17 +221,19 @@ def _describe(
         combined=table.combined,
         block_rows=Blocks.of(table.images).each,
         blocks=tuple(digests),
-        files={name: _file_facts(partial / name) for name in (IMAGES, TABLE)},
+        files={name: _file_facts(partial / name) for name in (IMAGES, TABLE, LOOKS)},
         made={"time": now(), "versions": {**versions(), "Pillow": version("Pillow")}},
     )
-    packed = replace(table, images=open_images(partial, facts))
+    packed = replace(table, images=proven_images(partial, facts))
     if hash_columns(replace(packed, **read_columns(partial, facts))) != facts.columns:
         raise ValueError(f"{partial / TABLE} does not give back the columns of {table.name}")
     write_facts(partial, facts.model_copy(update={"findings": tuple(check_table(packed))}))
 
 
-def _read_back(path: Path, blocks: Blocks, digests: list[str], console: Console) -> None:
-    """Compare every block of `images.npy` with its hash, as the disk itself gives it back.
+def _read_back(
+    path: Path, blocks: Blocks, digests: list[str], console: Console
+) -> NDArray[np.uint8]:
+    """`images.npy`, each block compared with its hash, as the disk itself gives it back.
 
     Raises:
         StorageError: If one differs.
@@ -234,7 +242,7 @@ def _read_back(path: Path, blocks: Blocks, digests: list[str], console: Console)
         os.fsync(file.fileno())
         if hasattr(os, "posix_fadvise"):  # not from the memory before the disk
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    images = np.load(path, mmap_mode="r", allow_pickle=False)
+    images: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
     bad = other_blocks(images, blocks, dict(enumerate(digests)), console, "verifying")
     if bad:
         raise StorageError(
@@ -242,6 +250,7 @@ def _read_back(path: Path, blocks: Blocks, digests: list[str], console: Console)
             "as written: a disk or the memory of this machine is at fault. Run the same command "
             "again, with another --out if it recurs"
         )
+    return images
 
 
 def _file_facts(path: Path) -> FileFacts:
@@ -256,12 +265,11 @@ def verify_blocks(pack: Pack, console: Console) -> None:
         InputError: If one is damaged; names its rows.
     """
     blocks = Blocks(len(pack.images), pack.facts.block_rows)
-    if len(pack.facts.blocks) != len(blocks):
-        raise InputError(f"{pack.folder / FACTS} is damaged: its blocks do not match {IMAGES}")
+    images = np.asarray(pack.images)  # all bad blocks are told, not the first one
     written = dict(enumerate(pack.facts.blocks))
     bad = [
         blocks[number]
-        for number in other_blocks(pack.images, blocks, written, console, "reading the pack")
+        for number in other_blocks(images, blocks, written, console, "reading the pack")
     ]
     if bad:
         places = ", ".join(f"{rows.start} to {rows.stop - 1}" for rows in bad[:_LISTED])
@@ -289,7 +297,7 @@ class _Comparison:
 
     def _difference(self, rows: int | slice) -> str | None:
         try:
-            same = np.array_equal(self.source[rows], self.pack.images[rows])
+            same = np.array_equal(self.source[rows], np.asarray(self.pack.images)[rows])
         except InputError as error:
             return str(error)
         return None if same else "different pixels"

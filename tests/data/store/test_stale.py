@@ -7,9 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from rich.console import Console
 
-from medldr.data import load_table, store
+from medldr.data import build_data, load_table, store
+from medldr.data.checks.table_checks import look_at, looks_of
+from medldr.data.loading.pixels import copied
+from medldr.data.loading.workers import ahead
 from medldr.errors import InputError
 from medldr.folders.files import read_json, write_json
 
@@ -148,13 +152,90 @@ def test_verifying_finds_a_picture_that_is_not_the_packed_one(
 
 def test_verifying_finds_a_bit_that_turned_in_the_pack(lazy, section, small_blocks, make_pack):
     folder, _ = make_pack(lazy, section)
-    content = bytearray((folder / "images.npy").read_bytes())
-    content[-60] ^= 4  # in row 6, which is in rows 6 to 8
-    (folder / "images.npy").write_bytes(content)
+    flip(folder / "images.npy", -60)  # in row 6, which is in rows 6 to 8
     with pytest.raises(
         InputError, match=r"1 of 4 blocks differ from what was written \(rows 6 to 8\)"
     ):
         store.verify(store.find_pack(section), None, workers=0, console=Console(quiet=True))
+
+
+def flip(path, place, bit=4):
+    content = bytearray(path.read_bytes())
+    content[place] ^= bit
+    path.write_bytes(content)
+
+
+READS = {
+    "a row": lambda images, data: images[6],
+    "a part": lambda images, data: images[4:8],
+    "some rows": lambda images, data: images[np.array([0, -3])],
+    "a mask": lambda images, data: images[np.arange(10) == 8],
+    "an epoch": lambda images, data: [
+        *data.pixels.batches(
+            "train", np.arange(10), np.array([1, 7]), [slice(0, 2)], device=CPU, workers=0
+        )
+    ],
+    "a sample": lambda images, data: data.pixels.row(7),
+    "on a device": lambda images, data: copied(
+        data.pixels.host, np.array([2, 8]), CPU, data.pixels._prove
+    ),
+}
+CPU = torch.device("cpu")
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_a_bit_that_turned_in_a_pack_is_found_when_its_block_is_first_read(
+    read, lazy, section, small_blocks, make_run, make_pack
+):
+    lazy = sys.modules[section.name].table = replace(lazy, hashes={"list.csv": "00"})
+    folder, _ = make_pack(lazy, section)
+    flip(folder / "images.npy", -60)  # in row 6, which is in rows 6 to 8
+    data = build_data(make_run(lazy).model_copy(update={"data": section}))
+    images = data.table.images
+    np.testing.assert_array_equal(images[0], lazy.images[0])
+    with pytest.raises(InputError, match=r"images\.npy is damaged: rows 6 to 8 .*pack it again"):
+        read(images, data)
+    assert images[9].shape == (1, 4, 4)
+
+
+def test_each_block_is_hashed_once_whoever_reads_it(
+    lazy, section, small_blocks, make_pack, monkeypatch
+):
+    make_pack(lazy, section)
+    images = load_table(section).images
+    assert images.proof.proved.tolist() == [0, 0, 0, 0]
+    list(ahead(lambda row: images[row], [1, 7], 1))  # in a process of its own
+    assert images.proof.proved.tolist() == [1, 0, 1, 0]
+    monkeypatch.setattr("medldr.data.proven.hashlib", None)
+    np.testing.assert_array_equal(images[6], lazy.images[6])
+
+
+def test_what_was_looked_at_when_packing_is_kept_with_a_checksum(
+    lazy, section, make_pack, monkeypatch
+):
+    folder, _ = make_pack(lazy, section)
+    expected = look_at(lazy.images[:])
+    with monkeypatch.context() as patch:
+        patch.setattr("medldr.data.checks.table_checks.each_part", None)  # nothing is read
+        found = looks_of(load_table(section).images, np.arange(10), title="")
+    assert found == expected
+    flip(folder / "looks.npy", -1)
+    with pytest.raises(InputError, match=r"looks\.npy is damaged"):
+        looks_of(load_table(section).images, np.arange(10), title="")
+    pack = store.find_pack(section)
+    with pytest.raises(InputError, match=r"looks\.npy is damaged"):
+        store.verify(pack, None, workers=0, console=Console(quiet=True))
+
+
+def test_a_pack_of_an_earlier_version_is_read_as_ever(lazy, section, make_run, make_pack):
+    folder, _ = make_pack(lazy, section)
+    run = make_run(lazy).model_copy(update={"data": section})
+    now = build_data(run).hashes()
+    facts = read_json(folder / "pack.json")
+    del facts["files"]["looks.npy"]
+    write_json(folder / "pack.json", facts)
+    (folder / "looks.npy").unlink()
+    assert build_data(run).hashes() == now
 
 
 def _truncate(folder):
