@@ -233,4 +233,4 @@ def main() -> None:
 if __name__ == "__main__":
     main()
 
-CONTRACT_KEYS = {"tiles": 10, "size": 32}
+CONTRACT_KEYS = {"tiles": 4, "size": 32}

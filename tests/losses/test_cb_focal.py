@@ -1,9 +1,7 @@
 import numpy as np
 import pytest
-import torch
 
 from medldr.losses.cb_focal import LOSS, Config
-from medldr.losses.class_balanced import ClassBalanced, ClassBalancedConfig
 
 
 @pytest.mark.parametrize(("beta", "gamma"), [(0.0, 2.0), (0.9, 0.5), (0.9999, 1.0)])
@@ -16,13 +14,6 @@ def test_equals_the_formula_for_classes_and_soft_labels(beta, gamma, spec_of, sa
     loss = LOSS(Config(beta=beta, gamma=gamma), spec_of(100, 10, 1))
     np.testing.assert_allclose(loss(logits, hard), per_class[np.arange(6), hard], rtol=1e-6)
     np.testing.assert_allclose(loss(logits, soft), (soft.numpy() * per_class).sum(1), rtol=1e-6)
-
-
-def test_gamma_0_is_the_class_balanced_loss(spec_of, sample):
-    logits, hard, _ = sample
-    spec = spec_of(100, 10, 1)
-    plain = ClassBalanced(ClassBalancedConfig(), spec)(logits, hard)
-    torch.testing.assert_close(LOSS(Config(gamma=0), spec)(logits, hard), plain)
 
 
 def test_a_class_without_training_images_weighs_1(spec_of):

@@ -16,12 +16,6 @@ def test_equals_the_formula_for_classes_and_soft_labels(gamma, spec_of, sample):
     np.testing.assert_allclose(loss(logits, soft), (soft.numpy() * per_class).sum(1), rtol=1e-9)
 
 
-def test_gamma_0_is_cross_entropy(spec_of, sample, cross_entropy):
-    logits, hard, _ = sample
-    ours = LOSS(Config(gamma=0), spec_of(3, 2, 1))(logits, hard)
-    np.testing.assert_allclose(ours, cross_entropy(logits)[np.arange(6), hard], rtol=1e-12)
-
-
 def test_a_likely_sample_fades_as_the_square_of_what_is_missing(spec_of):
     p = torch.tensor([[0.9, 0.1], [0.1, 0.9]], dtype=torch.float64)
     fade, rest = LOSS(Config(), spec_of(1, 1))(p.log(), torch.tensor([0, 0])).tolist()
