@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from medldr.repetition import verify
     from medldr.run import load_model
     from medldr.run_result import RunResult
+    from medldr.sharing.share import share
     from medldr.sweeps.command import sweep
     from medldr.version import __version__
 
@@ -47,6 +48,7 @@ _NAMES = {
     "repetition": "verify",
     "run": "load_model",
     "run_result": "RunResult",
+    "sharing.share": "share",
     "sweeps.command": "sweep",
     "version": "__version__",
 }

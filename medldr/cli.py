@@ -34,6 +34,7 @@ from medldr.commands.new import new
 from medldr.commands.open_page import open_page
 from medldr.commands.plan import plan
 from medldr.commands.predict import predict
+from medldr.commands.share import share
 from medldr.commands.sweep import sweep
 from medldr.commands.validate import validate
 from medldr.commands.verify import verify
@@ -232,7 +233,9 @@ PANELS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
         "compare": compare, "report": report, "open": open_page, "analyze": analyze,
         "verify": verify,
     },
-    "Use elsewhere": {"predict": predict, "validate": validate, "export": export},
+    "Use elsewhere": {"predict": predict, "validate": validate, "export": export,
+        "share": share,
+    },
 }  # fmt: skip
 """The commands, in the groups of `medldr --help`."""
 NO_CONFIG: Final = ("quickstart", "list", "doctor", "schema", "new", "open")

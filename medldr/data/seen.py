@@ -137,7 +137,8 @@ def keyed(key: bytes, digests: Digests) -> list[bytes]:
 
 
 def _key(record: RunRecord) -> bytes:
-    return hashlib.sha256(f"medldr seen images {record.hash} {record.seed}".encode()).digest()
+    own = record.copy_of or record.hash
+    return hashlib.sha256(f"medldr seen images {own} {record.seed}".encode()).digest()
 
 
 def write_seen(files: RunFolder, table: ImageTable, rows: Mapping[str, NDArray[np.int64]]) -> None:

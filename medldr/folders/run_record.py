@@ -179,6 +179,7 @@ class RunRecord(Record):
         marks: What stands beside every number, because it makes them all too good.
         checksums: SHA-256 of each file with results, and of this file's own content; None until
             the run has finished. Scores have none while they are made again.
+        copy_of: Of a copy by `medldr share`: the hash of the run, from which its own may differ.
         scored_with: Versions of what computed the scores, and the commit of the code.
     """
 
@@ -217,6 +218,7 @@ class RunRecord(Record):
     start: tuple[str, ...] = ()
     marks: tuple[str, ...] = ()
     checksums: dict[str, str] | None = None
+    copy_of: str | None = None
     scored_with: dict[str, str | None] = Field(default_factory=dict)
     _content: Mapping[str, Any] = PrivateAttr(default={})
 

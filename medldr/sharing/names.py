@@ -1,0 +1,126 @@
+"""Numbers in place of names, the same in every file of what is shared.
+
+Sorting names and sorting their numbers gives the same order, on which draws of the bootstrap and
+ties depend. Runs that are shared together share the numbers, so they stay comparable item by item.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import json
+import re
+import socket
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.config.section import Section
+from medldr.folders.privacy import hide_names, worth_hiding
+
+
+def numbered(names: Collection[str], word: str) -> dict[str, str]:
+    """A word with a number for each name, in the order of the names; none for an empty one.
+
+    Example:
+        >>> numbered({"p9", "", "anna"}, "group")
+        {'anna': 'group 1', 'p9': 'group 2'}
+    """
+    known = sorted(set(names) - {""})
+    width = len(str(len(known)))
+    return {name: f"{word} {place:0{width}}" for place, name in enumerate(known, start=1)}
+
+
+@dataclass(frozen=True)
+class Names:
+    """What stands for each name.
+
+    Attributes:
+        items: For ids of items.
+        groups: For names of groups.
+        files: For names of files and folders that a configuration names.
+        data: For those of its data without their ending, which names of data sets are made of.
+        domains: For domains that are patients or items.
+        runs: For run folders.
+        labels: For parts of labels and of run names: axis values that are names of files.
+    """
+
+    items: Mapping[str, str]
+    groups: Mapping[str, str]
+    files: Mapping[str, str] = field(default_factory=dict)
+    data: Mapping[str, str] = field(default_factory=dict)
+    domains: Mapping[str, str] = field(default_factory=dict)
+    runs: dict[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+    def label(self, text: str) -> str:
+        """A label, or the name of a run, without names of files."""
+        return _replaced(text, self.labels)
+
+    def sentence(self, text: str) -> str:
+        """Free text without anything that might name a person, a file or a machine."""
+        for name, new in {**self.files, **self.data}.items():
+            text = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", new, text)
+        ids = worth_hiding({*self.items, *self.groups, *_ours()})
+        return hide_names(text, ids, keep=set(self.files.values()))
+
+    def texts(self, value: Any) -> Any:
+        """The content of a sweep's files, without the names of files; runs by their new name."""
+        plain = json.loads(_replaced(json.dumps(value), {**self.labels, **self.runs}))
+        return renamed(plain, {**self.files, **self.data})
+
+
+def _replaced(text: str, names: Mapping[str, str]) -> str:
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, names[name])
+    return text
+
+
+def renamed(value: Any, names: Mapping[str, str]) -> Any:
+    """A value with some texts replaced by others, keys included; the parts of a key one by one.
+
+    Example:
+        >>> renamed({"val/anna/auc": 1, "of": ["anna", "anna-lena"]}, {"anna": "group 1"})
+        {'val/group 1/auc': 1, 'of': ['group 1', 'anna-lena']}
+    """
+    if isinstance(value, Mapping):
+        return {
+            "/".join(names.get(part, part) for part in str(key).split("/")): renamed(one, names)
+            for key, one in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [renamed(one, names) for one in value]
+    return names.get(value, value) if isinstance(value, str) else value
+
+
+def column(names: Mapping[str, str], texts: NDArray[np.str_]) -> NDArray[np.str_]:
+    """A column of a table with each name replaced; one that is not known stays."""
+    return np.array([names.get(text, text) for text in texts.tolist()], dtype=np.str_)
+
+
+def paths_in(value: Any) -> list[Path]:
+    """Every path in a section of a configuration, and in texts that are absolute paths."""
+    if isinstance(value, Section):
+        return [path for key in type(value).model_fields for path in paths_in(getattr(value, key))]
+    if isinstance(value, Mapping):
+        return [path for one in value.values() for path in paths_in(one)]
+    if isinstance(value, list | tuple):
+        return [path for one in value for path in paths_in(one)]
+    return [Path(value)] if is_path(value) else []
+
+
+def is_path(value: Any) -> bool:
+    """Whether a value is a path, or a text that is an absolute one."""
+    return isinstance(value, Path) or (isinstance(value, str) and value.startswith(("/", "~")))
+
+
+def _ours() -> list[str]:
+    """Names of this machine and of whoever uses it."""
+    names = [socket.gethostname()]
+    with contextlib.suppress(KeyError, OSError):  # a container may have no name for its user
+        names.append(getpass.getuser())
+    return names
