@@ -124,8 +124,8 @@ def _weak_splits(
     ]
     if few:
         yield (
-            f"{table.name}: splits of fewer than {FEW} images: {some(few)}. One image is worth "
-            "over 3 percentage points there: chance would select weights, and a test says little"
+            f"{table.name}: splits of fewer than {FEW} images, of which one is worth over 3 "
+            f"percentage points: {some(few)}"
         )
 
 

@@ -79,7 +79,8 @@ def test_a_split_too_small_to_select_or_test_on_is_looked_at_first(cells, medldr
     ended = medldr("data", "check", "study.yaml", "--no-page")
     assert ended.code == 0, ended.err
     said = " ".join(ended.out.split())
-    assert "Look first. cells: splits of fewer than 30 images: val 8, test 8." in said
+    assert "Look first. cells: splits of fewer than 30 images" in said
+    assert "percentage points: val 8, test 8." in said
 
 
 def test_names_are_shown_if_asked(cells, medldr, tmp_path):
