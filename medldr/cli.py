@@ -270,6 +270,11 @@ def _run() -> int:
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("stopped", err=True)
         return 130
+    except OSError as error:
+        if error.filename is None:
+            raise
+        typer.echo(f"error: {error.filename} cannot be used: {error.strerror}", err=True)
+        return 2
     except BaseException as error:
         signum = getattr(error, "signum", None)
         if signum is None:

@@ -315,7 +315,7 @@ def trained(folder: Path | str) -> RunFolder:
             f"{folder} is the validation of a run at another site: it holds numbers and no "
             "network. Give the folder of the run itself"
         )
-    if not files.model.is_file() or read_run_record(files).selection is None:
+    if not files.model.exists() or read_run_record(files).selection is None:
         raise InputError(
             f"{folder} has no selected weights yet: its status is {status(files)}. Run "
             f"`medldr train {files.config}` to finish it"

@@ -23,6 +23,7 @@ from ruamel.yaml.resolver import VersionedResolver
 from ruamel.yaml.tag import Tag
 
 from medldr.errors import InputError
+from medldr.folders.files import reading
 
 KeyPath: TypeAlias = tuple[str | int, ...]
 """The location of a value: keys of mappings and positions in lists."""
@@ -82,14 +83,8 @@ def read_yaml(path: Path | str) -> Document:
     Raises:
         InputError: If the file cannot be read or does not hold a mapping, with the line.
     """
-    try:
+    with reading(path, "UTF-8 text"):
         text = Path(path).read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{path} is not UTF-8 text: {error.reason} at byte {error.start}"
-        ) from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror}") from None
     return parse_document(text, str(path))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor
 from medldr.errors import InputError
 from medldr.exporting.agreement import Answers, Runner
 from medldr.exporting.exportable import INPUT, Exportable, FreeBatch
-from medldr.folders.files import storage_errors
+from medldr.folders.files import atomic
 from medldr.folders.preprocessing_record import Stored
 
 
@@ -55,9 +56,10 @@ def write_torch(module: Exportable, stored: Stored, path: Path) -> Runner:
         StorageError: If it cannot be written.
     """
     program = trace(module, stored)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with storage_errors(path):
-        torch.export.save(program, path)
+    content = io.BytesIO()  # torch ends the process where a disk is full
+    torch.export.save(program, content)
+    with atomic(path, needed=content.getbuffer().nbytes) as temporary:
+        temporary.write_bytes(content.getbuffer())
     # As a bundle runs it: a module with eval mode, which the program's own lacks.
     loaded = torch.export.unflatten(torch.export.load(path))
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import errno
 import glob
 import hashlib
 import json
 import os
 import shutil
+import stat
 import tempfile
 import time
 import uuid
+import zipfile
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -87,6 +91,8 @@ def atomic(path: Path | str, needed: int | None = None) -> Iterator[Path]:
     """
     path = Path(path)
     with storage_errors(path, needed):
+        if kind := kind_of_place(path):
+            raise StorageError(f"cannot write {path}: it is {kind}. Choose another place")
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.tmp")
         temporary.touch(exist_ok=False)
@@ -116,6 +122,66 @@ def sync_folder(folder: Path) -> None:
                 raise
         finally:
             os.close(handle)
+
+
+_KINDS: Final[tuple[tuple[Callable[[int], bool], str], ...]] = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def kind_of_place(path: Path) -> str:
+    """What there is in place of a file: a folder, a pipe, a device; empty for a file or nothing.
+
+    To read a pipe or a device may never end.
+
+    Raises:
+        OSError: If it cannot be told, as of a link to itself or a name that is too long.
+    """
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return ""
+    return next((kind for holds, kind in _KINDS if holds(mode)), "")
+
+
+DAMAGE: Final = (
+    *(OSError, EOFError, UnicodeError, RecursionError, ValueError, LookupError, TypeError),
+    *(ArithmeticError, AssertionError, RuntimeError, csv.Error, zlib.error, zipfile.BadZipFile),
+)
+"""What Python and the libraries that read files raise where one is not what it should be."""
+
+
+@contextlib.contextmanager
+def reading(path: Path | str, what: str = "") -> Iterator[None]:
+    """Turn whatever goes wrong while a file is read into one message that names it.
+
+    Args:
+        path: The file; a pipe or a device is refused before it is opened.
+        what: What it should be, such as ``readable JSON``.
+
+    Raises:
+        InputError: If it is missing, cannot be read, or makes its reader stumble.
+    """
+    path = Path(path)
+    try:
+        if kind := kind_of_place(path):
+            raise InputError(f"{path} is {kind}, not a file")
+        yield
+    except InputError:
+        raise
+    except FileNotFoundError as error:
+        raise InputError(f"there is no file {path}") from error
+    except MemoryError as error:
+        raise InputError(f"{path} needs more memory than is free: is it the right file?") from error
+    except DAMAGE as error:
+        if isinstance(error, OSError) and error.strerror:
+            raise InputError(f"{path} cannot be read: {error.strerror}") from error
+        reason = (str(error) or type(error).__name__).splitlines()[0][:200]
+        raise InputError(f"{path} is not {what or 'readable'}: {reason}") from error
 
 
 def require_folder(path: Path) -> None:
@@ -247,13 +313,8 @@ def read_json(path: Path | str) -> Any:
     Raises:
         InputError: If the file is missing or not JSON, naming it.
     """
-    path = Path(path)
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}") from error
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{path} is not readable JSON: {error}") from error
+    with reading(path, "readable JSON"):
+        return json.loads(Path(path).read_text(encoding="utf-8"))
 
 
 def append_line(path: Path | str, line: str) -> None:
@@ -274,9 +335,13 @@ def append_line(path: Path | str, line: str) -> None:
 
 
 def checksum(path: Path | str, kind: str = "sha256") -> str:
-    """Hexadecimal checksum (``md5`` or ``sha256``) of a file's bytes."""
+    """Hexadecimal checksum (``md5`` or ``sha256``) of a file's bytes.
+
+    Raises:
+        InputError: If it cannot be read.
+    """
     digest = hashlib.new(kind, usedforsecurity=False)
-    with Path(path).open("rb") as file:
+    with reading(path), Path(path).open("rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
             digest.update(block)
     return digest.hexdigest()
@@ -310,15 +375,14 @@ def load_tensors(path: Path | str) -> dict[str, Tensor]:
     from safetensors import SafetensorError
     from safetensors.torch import load_file
 
-    try:
-        return dict(load_file(path))
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}") from error
-    except (SafetensorError, OSError) as error:
-        raise InputError(
-            f"{path} is not a readable safetensors file: {error}. Weights are only read from "
-            "safetensors files"
-        ) from error
+    with reading(path, "a readable safetensors file"):
+        try:
+            return dict(load_file(path))
+        except SafetensorError as error:
+            raise InputError(
+                f"{path} is not a readable safetensors file: {error}. Weights are only read from "
+                "safetensors files"
+            ) from error
 
 
 def save_checkpoint(path: Path | str, state: Mapping[str, Any]) -> None:
@@ -366,22 +430,17 @@ def load_checkpoint(path: Path | str) -> dict[str, Any]:
 
     import torch
 
-    try:
+    with reading(path, "a whole checkpoint"), warnings.catch_warnings():
         _check_seal(Path(path))
-        with warnings.catch_warnings():
-            # A foreign pickle is refused below, with our own message.
-            warnings.filterwarnings("ignore", message="Detected pickle protocol")
+        # A foreign pickle is refused below, with our own message.
+        warnings.filterwarnings("ignore", message="Detected pickle protocol")
+        try:
             state = torch.load(path, map_location="cpu", weights_only=True)
-    except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}") from error
-    except pickle.UnpicklingError as error:
-        raise InputError(
-            f"{path} is refused: it contains more than tensors and plain values, and loading it "
-            "could execute code"
-        ) from error
-    except (RuntimeError, EOFError, OSError, ValueError, KeyError) as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
-        raise InputError(f"{path} is damaged and cannot be read: {reason}") from error
+        except pickle.UnpicklingError as error:
+            raise InputError(
+                f"{path} is refused: it contains more than tensors and plain values, and loading "
+                "it could execute code"
+            ) from error
     if not isinstance(state, dict):
         raise InputError(f"{path} is not a medldr checkpoint")
     return state

@@ -28,7 +28,7 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
             continue
         try:
             row = json.loads(line)
-        except json.JSONDecodeError:
+        except (json.JSONDecodeError, RecursionError):
             row = None
         if not isinstance(row, dict):
             broken += 1

@@ -26,6 +26,7 @@ from medldr.data.files.scan import (
     bits_of,
     finite,
     plain_numbers,
+    refuse_bomb,
     times,
 )
 from medldr.errors import did_you_mean
@@ -102,6 +103,8 @@ def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             names = list(archive.files)
             if member in names or (not member and len(names) == 1):
+                part = archive.zip.infolist()[names.index(member) if member else 0]
+                refuse_bomb(part.file_size, part.compress_size)
                 stored: NDArray[Any] = archive[member or names[0]]
                 if not isinstance(stored, np.ndarray):  # a zip of something else
                     raise ScanError("it is a zip archive, but not one of arrays")

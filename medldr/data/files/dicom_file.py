@@ -8,6 +8,7 @@ Source:
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +17,14 @@ import pydicom
 from pydicom.datadict import keyword_for_tag
 from pydicom.dataset import FileMetaDataset
 from pydicom.errors import InvalidDicomError
-from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
+from pydicom.uid import (
+    DeflatedExplicitVRLittleEndian,
+    ExplicitVRBigEndian,
+    ExplicitVRLittleEndian,
+    ImplicitVRLittleEndian,
+)
 
-from medldr.data.files.scan import ScanError
+from medldr.data.files.scan import ScanError, refuse_bomb
 
 PLACE: Final = (
     *("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "ImagerPixelSpacing"),
@@ -57,6 +63,12 @@ _FIRST_GROUPS: Final = (b"\x02\x00", b"\x00\x02", b"\x08\x00", b"\x00\x08")
 
 _NOT_DICOM: Final = "not a DICOM file"
 
+_DEFLATED: Final = str(DeflatedExplicitVRLittleEndian).encode()
+_META: Final = 1024
+"""Bytes in which a file names its transfer syntax."""
+_FIRST_ELEMENT: Final = 144
+"""Bytes up to the end of the length of group 2, which counts from there."""
+
 
 def open_dicom(path: Path, tags: Sequence[str] | None = None) -> tuple[Any, tuple[str, ...]]:
     """Open a file, or read some of its elements.
@@ -80,6 +92,7 @@ def open_dicom(path: Path, tags: Sequence[str] | None = None) -> tuple[Any, tupl
         if not path.stat().st_size:
             raise ScanError("the file is empty")
         try:
+            _refuse_deflated_bomb(path)
             dataset, whole = pydicom.dcmread(path, **keys), True
         except InvalidDicomError as error:
             if _start(path)[:2] not in _FIRST_GROUPS:
@@ -118,6 +131,22 @@ def functional_group(dataset: Any, index: int, name: str) -> Any:
 def _start(path: Path) -> bytes:
     with path.open("rb") as file:
         return file.read(132)
+
+
+def _refuse_deflated_bomb(path: Path) -> None:
+    """Refuse a deflated data set that would fill the memory: pydicom unpacks it whole."""
+    with path.open("rb") as file:
+        start = file.read(_META)
+        if _DEFLATED not in start[:_META] or start[128:132] != b"DICM":
+            return
+        meta = pydicom.filereader.read_file_meta_info(path)
+        if meta.get("TransferSyntaxUID") != DeflatedExplicitVRLittleEndian:
+            return
+        file.seek(_FIRST_ELEMENT + int(meta.FileMetaInformationGroupLength))
+        unpacker, unpacked, size = zlib.decompressobj(-zlib.MAX_WBITS), 0, path.stat().st_size
+        while block := unpacker.unconsumed_tail or file.read(1 << 20):
+            unpacked += len(unpacker.decompress(block, 1 << 24))
+            refuse_bomb(unpacked, size)
 
 
 def _require_sense(dataset: Any) -> None:

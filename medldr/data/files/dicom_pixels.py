@@ -13,6 +13,7 @@ Source:
 from __future__ import annotations
 
 import hashlib
+import math
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -25,7 +26,7 @@ from pydicom.pixels.processing import apply_color_lut, apply_modality_lut, conve
 from pydicom.pixels.utils import as_pixel_options
 
 from medldr.data.files.dicom_file import functional_group, holds_pixels
-from medldr.data.files.scan import ScanError, Voi, finite, plain_numbers, scaled
+from medldr.data.files.scan import ScanError, Voi, finite, plain_numbers, refuse_bomb, scaled
 
 _STREAMS: Final = (
     *(*uid.JPEGTransferSyntaxes, *uid.JPEGLSTransferSyntaxes, *uid.JPEG2000TransferSyntaxes),
@@ -145,6 +146,10 @@ def _decoded(dataset: Any) -> Frames:
     own_bits = run_lengths or not syntax.is_encapsulated
     try:
         options = as_pixel_options(dataset)
+        if syntax.is_encapsulated:
+            numbers = ("number_of_frames", "rows", "columns", "samples_per_pixel", "bits_allocated")
+            unpacked = math.prod(int(options[name]) for name in numbers) // 8
+            refuse_bomb(unpacked, len(dataset.PixelData))
         if syntax in _STREAMS:
             _require_ends(dataset, options["number_of_frames"])
         if own_bits:  # `_without_overlays` knows wherever the highest bit is

@@ -27,6 +27,7 @@ from medldr.data.files.scan import (
     bits_of,
     finite,
     plain_numbers,
+    refuse_bomb,
     times,
 )
 
@@ -178,6 +179,7 @@ def _require_room(header: _Header, voxels: int) -> None:
     stored = values.get("compresseddatasize", "0")
     if voxels > has * (MOST_PACKED if packed else 1) or (stored.isdecimal() and int(stored) > has):
         raise ScanError(CUT_OFF)
+    refuse_bomb(voxels, has)
 
 
 def _mm_per_unit(header: _Header) -> tuple[float, tuple[str, ...]]:

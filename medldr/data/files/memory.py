@@ -16,6 +16,7 @@ Source:
 from __future__ import annotations
 
 import contextlib
+import errno
 import functools
 import hashlib
 import json
@@ -35,7 +36,13 @@ from medldr.data.image_table import Look
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.folders.alone import alone
-from medldr.folders.files import StorageError, last_changed, read_json, write_text
+from medldr.folders.files import (
+    StorageError,
+    kind_of_place,
+    last_changed,
+    read_json,
+    write_text,
+)
 
 _FORMAT: Final = 2
 _COLUMNS: Final = ("names", "bytes", "changed", "sha256", "digests", "constant", "kind")
@@ -314,6 +321,8 @@ def content_of(path: Path) -> bytes:
         for file in _files(path):
             digest.update(os.fsencode(file.name) + b"\0" + content_of(Path(file.path)))
         return digest.digest()
+    if kind := kind_of_place(path):
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
     with path.open("rb") as stream:
         while block := stream.read(_BLOCK):
             digest.update(block)

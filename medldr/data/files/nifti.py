@@ -30,12 +30,14 @@ from numpy.typing import NDArray
 from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import (
     ABSENT,
+    MOST_UNPACKED,
     PAIRS,
     Scan,
     ScanError,
     bits_of,
     finite,
     plain_numbers,
+    refuse_bomb,
     scaled,
     times,
 )
@@ -44,6 +46,9 @@ _GZIP: Final = b"\x1f\x8b"
 _ONE_FILE: Final[tuple[Any, ...]] = (nibabel.Nifti1Image, nibabel.Nifti2Image)
 _OTHERS: Final = (*PAIRS, ".mgh", ".mgz", ".mgh.gz")
 """Names of pairs of files, which nibabel joins, and of FreeSurfer's volumes."""
+
+_HEADER: Final = 1024
+"""Bytes that hold a header of either version."""
 
 MOST_PACKED: Final = 1100
 """Times that zipping can make zeros smaller: 1032, and some for the header."""
@@ -127,15 +132,16 @@ def _open(path: Path) -> tuple[Any, Any]:
         packed = MOST_PACKED if voxels.name.lower().endswith((".gz", ".mgz")) else 1
         if _bytes_of(image) > packed * voxels.stat().st_size:
             raise ScanError(CUT_OFF)
+        refuse_bomb(_bytes_of(image), voxels.stat().st_size)
         with ImageOpener(part.filename) as file:
             return image, type(image.header).from_fileobj(file, check=False)
     content = path.read_bytes()
     if not content:
         raise ScanError("the file is empty")
     if content.startswith(_GZIP):
-        content = gzip.decompress(content)  # to its end, where its checksum is
+        content = _unzipped(content)
     for image_class in _ONE_FILE:
-        if image_class.header_class.may_contain_header(content[:1024]):
+        if image_class.header_class.may_contain_header(content[:_HEADER]):
             holder = FileHolder(fileobj=io.BytesIO(content))
             header = image_class.header_class.from_fileobj(io.BytesIO(content), check=False)
             image = image_class.from_file_map({"image": holder}, mmap=False)
@@ -143,6 +149,32 @@ def _open(path: Path) -> tuple[Any, Any]:
                 raise ScanError(CUT_OFF)  # before memory is asked for
             return image, header
     raise ScanError("not a NIfTI file")
+
+
+def _unzipped(packed: bytes) -> bytes:
+    """A zipped NIfTI file, up to the voxels that its header speaks of."""
+    with gzip.open(io.BytesIO(packed)) as file:
+        content = file.read(_HEADER)
+        size = _size(content)
+        refuse_bomb(size, len(packed))
+        content += file.read(max(size - len(content), 0))
+        size = len(content)
+        while block := file.read(1 << 20):  # to its end, where its checksum is
+            size += len(block)
+            refuse_bomb(size, len(packed))
+    return content
+
+
+def _size(start: bytes) -> int:
+    """Bytes up to the end of the voxels, as a header says."""
+    for image_class in _ONE_FILE:
+        if image_class.header_class.may_contain_header(start):
+            header = image_class.header_class.from_fileobj(io.BytesIO(start), check=False)
+            first = float(header["vox_offset"])
+            voxels = math.prod(map(int, header.get_data_shape()))
+            size = voxels * int(header.get_data_dtype().itemsize)
+            return size + (int(first) if 0 <= first < MOST_UNPACKED else len(start))
+    return 0
 
 
 def _bytes_of(image: Any) -> int:

@@ -26,6 +26,7 @@ from medldr.data.files.scan import (
     ScanError,
     Source,
 )
+from medldr.folders.files import kind_of_place
 from medldr.folders.provenance import installed_version
 
 READER: int = 5
@@ -132,6 +133,8 @@ def kind_of(path: Path) -> Kind:
         ScanError: If it is empty, or of a kind that is not read.
         OSError: If it cannot be read.
     """
+    if place := kind_of_place(path):
+        raise ScanError(f"it is {place}, not a file")
     with path.open("rb") as file:
         start = file.read(_START)
     if path.suffix.lower() in NOT_READ:

@@ -118,6 +118,31 @@ class Scan:
         return self.values.ndim == 4
 
 
+MOST_UNPACKED: Final = 512 << 20
+"""Bytes up to which whatever a file is packed into may be unpacked."""
+_MOST_TIMES: Final = 100
+
+
+def refuse_bomb(unpacked: int, packed: int) -> None:
+    """Refuse a small file that would fill the memory, before it is unpacked.
+
+    A scan of the body is packed to a third; masks and empty volumes to a hundredth and less, so
+    that up to `MOST_UNPACKED` anything is taken.
+
+    Args:
+        unpacked: Bytes that it would take.
+        packed: Bytes of the file.
+
+    Raises:
+        ScanError: If it would take much more than any scan does.
+    """
+    if unpacked > max(MOST_UNPACKED, _MOST_TIMES * packed):
+        raise ScanError(
+            f"its {packed / 2**20:,.1f} MiB would be {unpacked / 2**20:,.0f} MiB unpacked, as no "
+            "scan is. If it is meant, save it unpacked"
+        )
+
+
 PYTHON_OBJECTS: Final = (
     "it holds Python objects, which can run a program when they are opened. Save it anew as an "
     "array of numbers: array.astype(np.float32)"

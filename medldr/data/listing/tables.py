@@ -29,6 +29,7 @@ from medldr.data.counting import counted, some
 from medldr.data.listing.kinds import EXCEL, JSON_LINES, PARQUET
 from medldr.data.listing.typed_tables import Line, read_json_lines, read_parquet
 from medldr.errors import InputError, did_you_mean
+from medldr.folders.files import reading
 
 _BLANKS: Final = "".join(chr(code) for code in range(0x3001) if chr(code).isspace()) + (
     "\u200b\u200c\u200d\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e"
@@ -241,10 +242,8 @@ def _decoded(path: Path, where: str) -> str:
     Raises:
         InputError: If it cannot be read, or is in another encoding; names the line and the byte.
     """
-    try:
+    with reading(path):
         content = path.read_bytes()
-    except OSError as error:
-        raise InputError(f"{where} cannot be read ({error.strerror})") from error
     for start, kind in _BINARY.items():
         if content.startswith(start):
             raise InputError(f"{where} is not a text file but {kind}. {_IN_UTF8}")
@@ -295,6 +294,11 @@ def _delimited(text: str, where: str) -> tuple[list[Line], str]:
                 lines.append(Line(start + 1, cells))
             start = reader.line_num + skipped
     except csv.Error as error:
+        if "field larger" in str(error):
+            raise InputError(
+                f"{where}, line {start + 1}: a cell has over {csv.field_size_limit():,} "
+                "characters. Is a quote before it never closed?"
+            ) from error
         name = _SEPARATORS.get(separator, separator)
         raise InputError(
             f"{where}, line {start + 1}: its quotes do not match ({error}). Put a value that has a "

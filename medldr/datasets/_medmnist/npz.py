@@ -15,6 +15,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.files.scan import ScanError, refuse_bomb
 from medldr.errors import InputError
 
 _CHUNK = 1 << 24  # bytes read at a time
@@ -52,7 +53,12 @@ class NpzFile:
         Raises:
             InputError: If the array is damaged or holds Python objects.
         """
-        with self._archive.open(f"{key}.npy") as stream:
+        part = self._archive.getinfo(f"{key}.npy")
+        try:
+            refuse_bomb(part.file_size, part.compress_size)
+        except ScanError as error:
+            raise InputError(f"{self.path}: {key} is refused: {error}") from error
+        with self._archive.open(part) as stream:
             shape, _, dtype = self._read_header(stream, key)
         return shape, dtype
 

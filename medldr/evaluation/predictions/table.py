@@ -168,7 +168,10 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
     path = Path(path)
     if not path.is_file():
         raise InputError(f"{path}: the predictions table is missing. A finished run writes it.")
-    with path.open(newline="", encoding="utf-8") as stream:
+    with (
+        files.reading(path, "a predictions table"),
+        path.open(newline="", encoding="utf-8") as stream,
+    ):
         lines = list(csv.reader(stream))
     header, body = (lines[0], lines[1:]) if lines else ([], [])
     names = tuple(name.removeprefix(PROB) for name in header if name.startswith(PROB))
