@@ -273,7 +273,9 @@ def _run() -> int:
     except OSError as error:
         if error.filename is None:
             raise
-        typer.echo(f"error: {error.filename} cannot be used: {error.strerror}", err=True)
+        name = str(error.filename)
+        shown = name if len(name) <= 300 else f"{name[:150]}...{name[-50:]}"
+        typer.echo(f"error: {shown} cannot be used: {error.strerror}", err=True)
         return 2
     except BaseException as error:
         signum = getattr(error, "signum", None)

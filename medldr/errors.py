@@ -99,6 +99,10 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 def did_you_mean_beside(path: Path, known: Iterable[str] = ()) -> str:
     """As `did_you_mean`, for a path that does not exist: among what is in its folder, too."""
+    if path.is_symlink():
+        return " It is a link that leads nowhere."
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        return " It is a pipe or a device."
     beside = path.parent.iterdir() if path.parent.is_dir() else ()
     return did_you_mean(path.name, [*(each.name for each in beside), *known])
 

@@ -102,7 +102,8 @@ class Merged:
             if isinstance(value, dict) and isinstance(old.get(key), dict):
                 self._merge(old[key], value, path, by)
             else:
-                self._forget(path)
+                if key in old:
+                    self._forget(path)
                 old[key] = copy.deepcopy(value)
                 self._remember(value, path, by)
 

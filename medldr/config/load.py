@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from medldr.config.changes import Changes, change_texts
 from medldr.config.layers import COMMAND_LINE, Layers, Merged
-from medldr.config.messages import explain
+from medldr.config.messages import LISTED, explain
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
@@ -22,8 +22,6 @@ from medldr.config.yaml import Document, KeyPath, plain, read_yaml
 from medldr.errors import InputError, did_you_mean, did_you_mean_beside
 from medldr.plugins import takes_plugins
 
-_LISTED: Final = 8
-"""Most problems that a message names."""
 _OF_SWEEPS: Final = {"common", "runs", "axes"}
 """Keys of which every sweep file has one, and a run none."""
 
@@ -132,8 +130,8 @@ def refusal(what: str, problems: Sequence[str]) -> InputError:
           seeds: is empty
     """
     count = f"{len(problems)} problems" if len(problems) > 1 else "1 problem"
-    more = [f"and {len(problems) - _LISTED:,} more"] if len(problems) > _LISTED else []
-    return InputError("\n  ".join([f"{count} in {what}:", *problems[:_LISTED], *more]))
+    more = [f"and {len(problems) - LISTED:,} more"] if len(problems) > LISTED else []
+    return InputError("\n  ".join([f"{count} in {what}:", *problems[:LISTED], *more]))
 
 
 def load_part(section: str, name: str) -> dict[str, Any]:

@@ -28,6 +28,8 @@ _VERSION: Final = ("config_version",)
 _ABOUT_A_NAME: Final = ("plugin_unknown", "plugin_name")
 _IN_OUR_WORDS: Final = ("value_error", "assertion_error", *_ABOUT_A_NAME)
 _NAMES_A_KEY: Final = re.compile(r"([a-z_]+(?:\.[a-z_]+)+)(?:\[\d+\])?: ")
+LISTED: Final = 8
+"""Mistakes that are told in full."""
 _ALIKE: Final = 0.7
 """Likeness of two names from which on one may be meant by the other."""
 # Names of the same thing in other tools; they serve suggestions only and are never accepted.
@@ -61,6 +63,7 @@ def explain(error: ValidationError, merged: Merged) -> list[str]:
     """One line per mistake: key, value, file and line, what is allowed, the nearest name.
 
     Of a file of another version there is one line: its keys may have other names and meanings.
+    Of unknown keys after the first `LISTED` mistakes there is the name alone: they are counted.
     """
     if any(details["loc"] == _VERSION for details in error.errors()):
         return [
@@ -70,7 +73,10 @@ def explain(error: ValidationError, merged: Merged) -> list[str]:
         ]
     keys = known_keys(merged.values)
     texts: dict[KeyPath, str] = {}
-    for details in error.errors():
+    for details in error.errors(include_url=False):
+        if len(texts) >= LISTED and details["type"] == "extra_forbidden":
+            texts.setdefault(details["loc"], dotted(details["loc"]))
+            continue
         for path, text in _mistakes(details, merged, keys):
             # Each branch of a choice ("a number, or null") fails by itself; the first says enough.
             quoted = f"{_head(path, merged)}: {text}"

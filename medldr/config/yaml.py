@@ -42,6 +42,7 @@ _CORE: Final = (
     ),
 )
 _MOST_VALUES: Final = 100_000
+_MOST_BYTES: Final = 256 << 10
 
 
 class WrittenInt(int):
@@ -84,7 +85,13 @@ def read_yaml(path: Path | str) -> Document:
         InputError: If the file cannot be read or does not hold a mapping, with the line.
     """
     with reading(path, "UTF-8 text"):
-        text = Path(path).read_bytes().decode("utf-8-sig")
+        content = Path(path).read_bytes()
+        text = content.decode("utf-8-sig")
+    if len(content) > _MOST_BYTES:
+        raise InputError(
+            f"{path} has {len(content) / 2**10:,.0f} kB, and no configuration has over "
+            f"{_MOST_BYTES >> 10} kB: is it the right file? Long lists of ids belong into a table"
+        )
     return parse_document(text, str(path))
 
 

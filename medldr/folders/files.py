@@ -156,32 +156,33 @@ DAMAGE: Final = (
 
 
 @contextlib.contextmanager
-def reading(path: Path | str, what: str = "") -> Iterator[None]:
+def reading(path: Path | str, what: str = "readable", *, name: str = "") -> Iterator[None]:
     """Turn whatever goes wrong while a file is read into one message that names it.
 
     Args:
         path: The file; a pipe or a device is refused before it is opened.
         what: What it should be, such as ``readable JSON``.
+        name: What the message calls it, such as the key and the file; unset: its path.
 
     Raises:
         InputError: If it is missing, cannot be read, or makes its reader stumble.
     """
-    path = Path(path)
+    name = name or str(path)
     try:
-        if kind := kind_of_place(path):
-            raise InputError(f"{path} is {kind}, not a file")
+        if kind := kind_of_place(Path(path)):
+            raise InputError(f"{name} is {kind}, not a file")
         yield
     except InputError:
         raise
     except FileNotFoundError as error:
-        raise InputError(f"there is no file {path}") from error
+        raise InputError(f"{name} cannot be read: there is no such file") from error
     except MemoryError as error:
-        raise InputError(f"{path} needs more memory than is free: is it the right file?") from error
+        raise InputError(f"{name} needs more memory than is free: is it the right file?") from error
     except DAMAGE as error:
         if isinstance(error, OSError) and error.strerror:
-            raise InputError(f"{path} cannot be read: {error.strerror}") from error
+            raise InputError(f"{name} cannot be read: {error.strerror}") from error
         reason = (str(error) or type(error).__name__).splitlines()[0][:200]
-        raise InputError(f"{path} is not {what or 'readable'}: {reason}") from error
+        raise InputError(f"{name} is not {what}: {reason}") from error
 
 
 def require_folder(path: Path) -> None:

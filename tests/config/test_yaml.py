@@ -149,7 +149,7 @@ def test_files_that_are_no_text_are_named(tmp_path):
     binary.write_bytes(b"a: \xff\xfe")
     with pytest.raises(InputError, match=r"binary.yaml is not UTF-8 text"):
         read_yaml(binary)
-    with pytest.raises(InputError, match=r"cannot read .*absent\.yaml"):
+    with pytest.raises(InputError, match=r"absent\.yaml cannot be read"):
         read_yaml(tmp_path / "absent.yaml")
     with pytest.raises(InputError, match="cannot read"):
         read_yaml(tmp_path)

@@ -69,7 +69,7 @@ def test_what_a_file_lacks_has_its_default(files):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "there is no file"),
+        (None, "there is no such file"),
         ("{half", "is not readable JSON"),
         ("3", "should contain a mapping, not a value of type int"),
         ('{"splits": {}}', "task is missing"),

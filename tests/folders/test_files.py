@@ -70,11 +70,11 @@ def test_a_foreign_pickle_is_refused_and_not_run(tmp_path):
 @pytest.mark.parametrize(
     ("read", "name", "words"),
     [
-        (files.read_json, "absent.json", "there is no file"),
+        (files.read_json, "absent.json", "there is no such file"),
         (files.read_json, "half.json", "is not readable JSON"),
-        (files.load_checkpoint, "absent.ckpt", "there is no file"),
-        (files.load_checkpoint, "half.ckpt", "is damaged"),
-        (files.load_tensors, "absent.safetensors", "there is no file"),
+        (files.load_checkpoint, "absent.ckpt", "there is no such file"),
+        (files.load_checkpoint, "half.ckpt", "is not a whole checkpoint"),
+        (files.load_tensors, "absent.safetensors", "there is no such file"),
         (files.load_tensors, "half.safetensors", "only read from safetensors files"),
         (files.load_tensors, "pickled.safetensors", "only read from safetensors files"),
     ],

@@ -41,7 +41,7 @@ def test_what_is_not_known_is_kept(files):
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (None, "there is no file"),
+        (None, "there is no such file"),
         ('{"status": "do', "is not readable JSON"),
         ("[]", "should contain a mapping, not a value of type list"),
         ("{}", "status is missing"),

@@ -147,8 +147,8 @@ def _decoded(dataset: Any) -> Frames:
     try:
         options = as_pixel_options(dataset)
         if syntax.is_encapsulated:
-            numbers = ("number_of_frames", "rows", "columns", "samples_per_pixel", "bits_allocated")
-            unpacked = math.prod(int(options[name]) for name in numbers) // 8
+            sizes = ("number_of_frames", "rows", "columns", "samples_per_pixel", "bits_allocated")
+            unpacked = math.prod(int(options[name]) for name in sizes) // 8
             refuse_bomb(unpacked, len(dataset.PixelData))
         if syntax in _STREAMS:
             _require_ends(dataset, options["number_of_frames"])

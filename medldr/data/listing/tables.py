@@ -20,6 +20,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -46,6 +47,7 @@ _BINARY: Final = {
     b"PAR1": "a Parquet file; let its name end in .parquet",
     b"\x1f\x8b": "compressed (gzip); unpack it first",
 }
+_MOST_COLUMNS: Final = 16_384  # as in Excel
 _SEPARATORS: Final = {"\t": "tab", ";": "semicolon", ",": "comma"}
 _OF_BOOK: Final = re.compile(rf"(.+?(?:{'|'.join(map(re.escape, EXCEL))}))#(.+)", re.IGNORECASE)
 _JOINED: Final = re.compile(r"\{([^{}]+)\}")
@@ -216,7 +218,12 @@ def _sheet(path: Path, where: str, lines: list[Line], unit: str, separator: str 
 
 
 def _check_names(where: str, names: Sequence[str], separator: str) -> None:
-    listed = ", ".join(name or "(no name)" for name in names)
+    listed = some(name or "(no name)" for name in names)
+    if len(names) > _MOST_COLUMNS:
+        raise InputError(
+            f"{where} has {len(names):,} columns ({listed}), and at most {_MOST_COLUMNS:,} are "
+            "read. Does it have a column for each image? It should have a row"
+        )
     if not all(names):
         place = names.index("") + 1
         cure = (
@@ -228,7 +235,7 @@ def _check_names(where: str, names: Sequence[str], separator: str) -> None:
             f"{where}: column {place} of {len(names)} has no name ({listed}). Name or remove it. "
             f"{cure}"
         )
-    twice = [name for name in names if names.count(name) > 1]
+    twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise InputError(
             f"{where}: the column {twice[0]!r} appears twice ({listed}). Rename one in the first "
@@ -242,7 +249,7 @@ def _decoded(path: Path, where: str) -> str:
     Raises:
         InputError: If it cannot be read, or is in another encoding; names the line and the byte.
     """
-    with reading(path):
+    with reading(path, name=where):
         content = path.read_bytes()
     for start, kind in _BINARY.items():
         if content.startswith(start):

@@ -17,6 +17,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any, Final, Literal
@@ -183,8 +184,8 @@ def _read(path: Path, changed: int, size: int) -> Manifest:
         )
     for name, fold in manifest.folds.items():
         ids = [item for members in fold.values() for item in members]
-        if len(set(ids)) < len(ids):
-            twice = next(item for item in ids if ids.count(item) > 1)
+        twice, count = Counter(ids).most_common(1)[0] if ids else ("", 0)
+        if count > 1:
             raise InputError(f"data.manifest: {path}: fold {name!r} holds {twice!r} twice. {CURE}")
     return manifest
 

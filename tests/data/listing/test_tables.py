@@ -161,7 +161,7 @@ def test_other_kinds_are_told_to_be_saved_as_text(file, name):
 
 
 def test_an_absent_file_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"none\.csv cannot be read \(No such file"):
+    with pytest.raises(InputError, match=r"none\.csv cannot be read: there is no such file"):
         read_sheet(tmp_path / "none.csv")
 
 
