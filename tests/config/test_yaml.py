@@ -151,7 +151,7 @@ def test_files_that_are_no_text_are_named(tmp_path):
         read_yaml(binary)
     with pytest.raises(InputError, match=r"absent\.yaml cannot be read"):
         read_yaml(tmp_path / "absent.yaml")
-    with pytest.raises(InputError, match="cannot read"):
+    with pytest.raises(InputError, match="is a folder, not a file"):
         read_yaml(tmp_path)
 
 
