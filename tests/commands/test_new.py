@@ -253,7 +253,7 @@ def test_folders_called_like_places_or_numbered_are_not_taken_for_classes(tmp_pa
         _picture(tmp_path / name / "a.png", 1)
         _picture(tmp_path / name / "b.png", 2)
     if asked:
-        with pytest.raises(InputError, match=r"classes or hospitals.*--folders label"):
+        with pytest.raises(InputError, match=r"classes or hospitals.*folders= label"):
             guess_tree(tmp_path, Asker(interactive=False))
     else:
         found = settings(guess_tree(tmp_path, Asker(interactive=False)))
@@ -263,7 +263,7 @@ def test_folders_called_like_places_or_numbered_are_not_taken_for_classes(tmp_pa
 def test_hospitals_with_a_folder_for_each_patient_are_not_taken_for_classes(tmp_path):
     for number in range(8):
         _picture(tmp_path / f"site{number % 2}" / f"p{number}" / "a.png", number)
-    with pytest.raises(InputError, match="--folders label,group"):
+    with pytest.raises(InputError, match="folders= label,group"):
         guess_tree(tmp_path, Asker(interactive=False))
 
 

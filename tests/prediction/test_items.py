@@ -128,7 +128,7 @@ def test_a_sheet_of_a_workbook_is_a_table_and_its_notes_are_told(tmp_path, workb
     file, notes = workbook(tmp_path / "new.xlsx", sheets), []
     assert names(find_items([f"{file}#Scans"], 3, notes=notes), tmp_path) == ["a.npy"]
     assert not notes
-    with pytest.raises(InputError, match="--path"):
+    with pytest.raises(InputError, match="path_column"):
         find_items([file], 3, notes=notes)
     assert "of 2 sheets" in notes[0]
     with pytest.raises(InputError, match=r"Columns: what\. of 2 sheets .* the first is read"):
