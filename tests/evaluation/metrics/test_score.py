@@ -7,18 +7,6 @@ from medldr.evaluation import accuracy, auc, predictions_of, score
 from medldr.evaluation.metrics import score as metrics
 
 
-@pytest.mark.parametrize("task", ["multi-class", "binary", "ordinal", "multi-label"])
-def test_score_agrees_with_the_single_functions(make, task):
-    table = make(task, n=40)
-    found = score(table)
-    assert found["accuracy"] == accuracy(table.label, table.prob, task)
-    assert found["auc"] == auc(table.label, table.prob, task)
-    right = table.prob if task != "multi-label" else None
-    if right is not None:
-        chosen = right[np.arange(40), table.label]
-        assert found["loss"] == pytest.approx(-np.log(chosen).mean(), abs=1e-12)
-
-
 def test_outputs_that_are_not_finite_leave_everything_undefined():
     prob = np.array([[0.5, 0.5], [np.nan, np.nan], [0.1, 0.9]])
     table = predictions_of("binary", [0, 1, 1], prob)
