@@ -22,7 +22,7 @@ from medldr.types import DataSpec, Task
 
 # fmt: off
 _NEGATIVE: Final = frozenset({
-    "normal", "negative", "neg", "healthy", "control", "controls", "benign",
+    "normal", "negative", "neg", "healthy", "control", "controls", "benign", "naevus", "nevus",
     "none", "absent", "0",
 })
 _NOT: Final = ("no", "non")
@@ -151,6 +151,8 @@ def swapped(class_names: Sequence[str]) -> bool:
         >>> swapped(["atypical", "normal"]), swapped(["abnormal", "tumour"])
         (True, False)
         >>> swapped(["Effusion", "NoFinding"]), swapped(["benign", "normal"])
+        (True, False)
+        >>> swapped(["melanoma", "naevus"]), swapped(["naevus", "normal"])
         (True, False)
         >>> swapped(["lesion", "no_lesion"]), swapped(["adenocarcinoma", "non_small_cell"])
         (True, False)
