@@ -95,9 +95,8 @@ def _repeated(files: RunFolder, device: str | None, step: Callable[..., Found]) 
     threads = torch.get_num_threads()
     try:
         record = read_run_record(files)
-        if record.validation_of:
-            return [], ["it holds no weights, so nothing could be repeated"]
-        trained(files.path)
+        if record.redacted:
+            return [], ["it was redacted, so nothing could be repeated"]
         config = checked_config(files, record)
         machine = config.machine.model_copy(update={"threads": record.threads})
         config = config.model_copy(update={"machine": machine})
@@ -142,6 +141,9 @@ def _predicted(
     elsewhere: str,
 ) -> Found:
     """The predictions of each rule's weights, made again."""
+    if not files.model.is_file():
+        return [], ["its weights are not in the folder, so it could not answer again"]
+    trained(files.path)
     chosen = rules_with_weights(files, record)
     for path in (files.run, files.model, *map(files.selected, chosen)):
         if path.is_file():

@@ -125,6 +125,14 @@ def test_elsewhere_losses_may_differ_a_little_which_is_said(files, medldr, off, 
     assert re.search(r"elsewhere \(processor .*, was another\), so losses within 0.001", ended.out)
 
 
+def test_a_run_without_its_weights_is_trained_again_but_does_not_answer(files):
+    files.model.unlink()
+    (verdict,) = package.verify(files.path, predict=True, replay=1).runs
+    assert verdict.differs == ()
+    assert "could not answer again" in " ".join(verdict.remarks)
+    assert verdict.remarks[-1] == "trained again up to evaluation 1"
+
+
 def test_a_run_whose_data_is_gone_or_has_changed_is_not_repeated(files, data_root, tmp_path):
     config = files.config.read_text().replace(str(data_root), str(tmp_path / "gone"))
     files.config.write_text(config)
