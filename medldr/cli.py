@@ -39,6 +39,7 @@ from medldr.commands.sweep import sweep
 from medldr.commands.validate import validate
 from medldr.commands.verify import verify
 from medldr.errors import InputError, at_command_line
+from medldr.foreign_text import visible
 from medldr.version import __version__
 
 app = typer.Typer(
@@ -265,7 +266,7 @@ def _run() -> int:
         typer.echo(_as_setting(error), err=True, nl=False)
         return 2
     except InputError as error:
-        typer.echo(f"error: {error}", err=True)
+        typer.echo(f"error: {visible(str(error))}", err=True)
         return 2
     except (typer.Abort, KeyboardInterrupt):
         typer.echo("stopped", err=True)

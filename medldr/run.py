@@ -13,11 +13,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from medldr.algorithms import build_algorithm
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, identify
+from medldr.console import Console
 from medldr.data import Data, build_data, list_bad_files
 from medldr.data.same_data import CURE as RETRAIN
 from medldr.data.same_data import JUDGED, TRAINING, compare_parts, refuse_changed_data

@@ -9,11 +9,11 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
 from medldr.checking.find_data import find_data
 from medldr.config import PLUGIN_SECTIONS
 from medldr.config.changes import Changes, change_texts
+from medldr.console import Console
 from medldr.data.checks.table_checks import look_at
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from medldr.commands.common_options import Device, OutFolder
+from medldr.console import Console
 
 
 def analyze(

@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
 from medldr import plugins
 from medldr.checking.find_data import data_section
 from medldr.config import PLUGIN_SECTIONS
+from medldr.console import Console
 from medldr.data.checks.table_checks import count_rows
 from medldr.data.checks.table_checks import stats as pixel_stats
 from medldr.data.image_table import ImageTable

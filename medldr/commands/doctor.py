@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from medldr.config import packaged_configs
 from medldr.config.automatic import resolve_device, resolve_precision
+from medldr.console import Console
 from medldr.errors import InputError
 from medldr.folders import provenance
 

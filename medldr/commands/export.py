@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from medldr.commands.common_options import PICK, Force, PickedRun, Run
+from medldr.console import Console
 
 
 def export(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
 from rich.table import Column, Table
 
 from medldr.config import load_part, packaged_names
 from medldr.config.catalogue import entries
+from medldr.console import Console
 from medldr.errors import InputError, did_you_mean
 from medldr.excerpt import excerpt
 

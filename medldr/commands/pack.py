@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.console import Console
 
 from medldr import plugins
 from medldr.checking.find_data import data_section
 from medldr.commands.data import PLAIN
 from medldr.config import PLUGIN_SECTIONS
+from medldr.console import Console
 from medldr.data.checks.table_checks import validate_table
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted

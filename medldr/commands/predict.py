@@ -11,8 +11,7 @@ import typer
 from medldr.commands.common_options import PICK, Device, Force, PickedRun, Precision, Run
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from medldr.console import Console
     from medldr.prediction.answers import Answers
 
 WIDEST: Final = 32

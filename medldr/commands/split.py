@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from medldr.commands.common_options import DataName, FolderAndOverrides
+from medldr.console import Console
 
 
 def split(

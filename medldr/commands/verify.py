@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
 from medldr.commands.common_options import Device, Json, print_json
+from medldr.console import Console
 
 if TYPE_CHECKING:
     from medldr.evaluation.verification import Verdict, Verified

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
-from rich.console import Console
 
 from medldr import plugins
 from medldr.config import RunConfig
+from medldr.console import Console
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
 from medldr.data.files.read import READER

@@ -10,7 +10,6 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import timedelta
 from typing import TypeVar
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -22,6 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from medldr.console import Console
 from medldr.folders.provenance import cores
 
 Made = TypeVar("Made")

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from pydantic import ValidationError
-from rich.console import Console
 from rich.progress import track
 
 from medldr.config import EvaluationConfig
 from medldr.config.sections import section
 from medldr.config.yaml import read_yaml
+from medldr.console import Console
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences, domains_seen, equal, leaves
 from medldr.evaluation.chain import broken_links, not_followed, unscored

@@ -17,6 +17,7 @@ from typing import Any, Literal
 
 from medldr.data.files.intensity import WINDOWS
 from medldr.folders.preprocessing_record import Preprocessing, Range, label_rule
+from medldr.foreign_text import escape
 
 Kind = Literal["onnx", "torch", "bundle"]
 
@@ -117,7 +118,7 @@ def card_text(
     image = f"float32 (B, {record.stored.channels}, {', '.join(map(str, size))})"
     language = "sh" if kind == "bundle" else "python"
     sections = {
-        "Intended use": [card.intended_use],
+        "Intended use": [escape(card.intended_use)],
         "Training data": _training(card, record),
         "Preprocessing": [
             "From a file to the input of the network, by the keys of `preprocessing.json`.",
@@ -127,7 +128,7 @@ def card_text(
         "Threshold": [_threshold(record)],
         "Results": [card.results.strip() or "Not given."],
         "Agreement": [f"{agreement[:1].upper()}{agreement[1:]}." if agreement else "Not measured."],
-        "Limits": [_list([*limits, *card.notes])],
+        "Limits": [_list([*limits, *map(escape, card.notes)])],
         "How to use": [f"```{language}\n{_USE[kind].format(image=image)}\n```", _outputs(record)],
         "Identity": [
             _list(
@@ -139,7 +140,7 @@ def card_text(
         ],
     }
     axes = len(size)
-    what = f"A network for {axes}D images ({', '.join(record.class_names)})"
+    what = f"A network for {axes}D images ({', '.join(map(escape, record.class_names))})"
     made = f"{what}: {card.network}" if card.network else what
     trained = f", trained with {card.method}" if card.method else ""
     parts = [_front(card, axes, kind), f"# {card.label}", f"{made}{trained}."]
@@ -167,7 +168,7 @@ def _training(card: Card, record: Preprocessing) -> list[str]:
     seen = record.training
     facts = [f"images: {seen.images:,}"] if seen.images else []
     if card.train_domains:
-        facts.append(f"domains: {', '.join(card.train_domains)}")
+        facts.append(f"domains: {', '.join(map(escape, card.train_domains))}")
     if seen.modalities:
         facts.append(f"modalities: {', '.join(seen.modalities)}")
     if seen.sizes:
@@ -175,13 +176,13 @@ def _training(card: Card, record: Preprocessing) -> list[str]:
     if seen.spacings:
         facts.append(f"mm between pixels along each axis: {between(seen.spacings)}")
     facts += [
-        f"{str(key).replace('_', ' ')}: {_text(value)}"
+        escape(f"{str(key).replace('_', ' ')}: {_text(value)}")
         for key, value in card.data_card.items()
         if key != INTENDED
     ]
     paragraphs = [_list(facts)] if facts else []
     if card.class_counts:
-        rows = [f"| {_cell(name)} | {n:,} |" for name, n in card.class_counts.items()]
+        rows = [f"| {escape(name)} | {n:,} |" for name, n in card.class_counts.items()]
         paragraphs.append("\n".join(["| class | training images |", "|---|---:|", *rows]))
     return paragraphs or ["Not described."]
 
@@ -195,10 +196,10 @@ def _calibration(record: Preprocessing) -> str:
 def _threshold(record: Preprocessing) -> str:
     if record.threshold is None or record.positive_class is None:
         if record.task == "multi-label":
-            return f"Of its labels, {label_rule(record, record.thresholds)}."
+            return f"Of its labels, {escape(label_rule(record, record.thresholds))}."
         return "None: the most probable class is the answer."
     return (
-        f"An item is called {record.positive_class} where its probability is above "
+        f"An item is called {escape(record.positive_class)} where its probability is above "
         f"{record.threshold:.4g}, chosen on the split {record.threshold_from} for a specificity of "
         f"{record.specificity}."
     )
@@ -206,7 +207,7 @@ def _threshold(record: Preprocessing) -> str:
 
 def _outputs(record: Preprocessing) -> str:
     how = "sigmoid" if record.task == "multi-label" else "softmax"
-    names = ", ".join(record.class_names)
+    names = ", ".join(map(escape, record.class_names))
     return f"Outputs: `logits` and `probabilities` ({how}), in the order {names}."
 
 
@@ -216,10 +217,6 @@ def _text(value: Any) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(_text(one) for one in value)
     return " ".join(str(value).split())
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def _list(lines: Iterable[str]) -> str:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from filelock import FileLock, Timeout
-from rich.console import Console
+
+from medldr.console import Console
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 

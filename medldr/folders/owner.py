@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Final
 
 from pydantic import ValidationError
-from rich.console import Console
 
+from medldr.console import Console
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, atomic, storage_errors
 from medldr.folders.records import Record

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from rich.console import Console
-
+from medldr.console import Console
 from medldr.data.reading.roots import data_roots
 from medldr.errors import InputError
 from medldr.models._published import find, present

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from medldr.data.counting import counted
 from medldr.errors import InputError
 from medldr.folders.files import storage_errors, write_text
+from medldr.foreign_text import cell
 from medldr.types import Task
 
 if TYPE_CHECKING:
@@ -244,7 +245,9 @@ def unreadable_text(unreadable: Iterable[Unreadable]) -> str:
     return _text([["path", "reason"], *unreadable])
 
 
-def _text(rows: Iterable[Sequence[str]]) -> str:
+def _text(rows: Iterable[Sequence[Any]]) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    for name, *others in rows:  # a name stays as it is: it leads to the file
+        writer.writerow([name, *(cell(one) if isinstance(one, str) else one for one in others)])
     return text.getvalue()

@@ -7,10 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
-
 from medldr.config.changes import Changes
 from medldr.config.load import refusal
+from medldr.console import Console
 from medldr.errors import InputError
 from medldr.folders.standing import standing_of
 from medldr.plugins import takes_plugins

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from medldr.console import Console
 from medldr.sweeps.show import clock, count_runs, error_lines
 
 _NAMES_WIDTH: Final = 32

@@ -10,10 +10,10 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any, Final
 
-from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from medldr.console import Console
 from medldr.data.counting import some
 from medldr.folders.standing import AT_WORK, State
 from medldr.folders.sweep_record import Member

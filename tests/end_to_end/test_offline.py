@@ -1,5 +1,8 @@
 """Nothing asks the network: not importing, not `wilds`, not a run on Camelyon17."""
 
+import importlib.util
+import re
+import shutil
 import subprocess
 import sys
 
@@ -66,3 +69,48 @@ def test_importing_everything_and_training_on_camelyon17_asks_no_network(
     )
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.endswith("nothing was asked\n")
+
+
+COMMANDS = """
+import sys
+from pathlib import Path
+from medldr import cli
+
+out, *small = sys.argv[1:]
+run = "@"  # the run, once it is there
+for words in (
+    ["doctor"], ["list"], ["data", "list"],
+    ["data", "check", "retinamnist", *small[:2], "--no-page"],
+    ["train", "retinamnist_erm", *small, "training.epochs=1", "machine.device=cpu", "--out", out],
+    ["evaluate", run], ["report", run], ["verify", run], ["compare", run, run],
+    ["analyze", run, "--out", f"{out}/analysis"], ["share", run, f"{out}/x.zip"],
+    ["sweep", "retina_small", *small, "--dry-run", "--out", f"{out}/s"],
+    *(["export", run, "--format", kind] for kind in FORMATS),
+):
+    (folder,) = [str(path.parent) for path in Path(out).glob("*/run.json")] or [""]
+    sys.argv = ["medldr", *(folder if word == run else word for word in words)]
+    try:
+        cli.main()
+    except SystemExit as end:
+        print(words[0], "ended with", end.code)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_no_command_speaks_to_another_machine(small, tmp_path):
+    formats = ["torch", *(["onnx"] if importlib.util.find_spec("onnxruntime") else [])]
+    script = f"FORMATS = {formats!r}\n{COMMANDS}"
+    traced = ["strace", "-f", "-qq", "-e", "trace=%network", "-o", str(tmp_path / "log")]
+    ended = subprocess.run(
+        [*traced, sys.executable, "-c", script, str(tmp_path / "runs"), *small],
+        capture_output=True,
+        text=True,
+        timeout=500,
+        cwd=tmp_path,
+    )
+    assert "train ended with 0" in ended.stdout, ended.stderr
+    assert ended.stdout.count("ended with 0") >= 10, ended.stdout[-2000:] + ended.stderr[-2000:]
+    log = (tmp_path / "log").read_text()
+    places = re.findall(r'inet_addr\("([^"]+)"\)|inet_pton\(AF_INET6, "([^"]+)"', log)
+    assert {one or other for one, other in places} <= {"127.0.0.1", "::1"}

@@ -5,6 +5,7 @@ import pytest
 from medldr.config.yaml import plain, read_yaml
 from medldr.exporting.card import Card, card_text, limits_of
 from medldr.folders.preprocessing_record import Training
+from medldr.foreign_text import escape
 
 CARD = Card(
     label='study: "A"',
@@ -141,3 +142,16 @@ def test_rules_of_reading_stand_by_their_keys(record_of, rules, keys, said):
     text = card_text(Card("a run", "0" * 64), record, "onnx", ())
     assert said in text
     assert "preset scan, which gives its layers 1 x 8 x 8 x 8" in text or "name scan" in text
+
+
+def test_a_model_card_shows_names_as_they_are(record_of):
+    name = "<b>|`x`\n# new"
+    record = record_of(1, (6, 4), class_names=(name, "b"))
+    card = Card(
+        "run", "0" * 64, class_counts={name: 3}, train_domains=(name,),
+        data_card={"source": name}, notes=(name,),
+    )  # fmt: skip
+    text = card_text(card, record, "torch", ())
+    assert text.count(escape(name)) >= 5
+    assert "<b>" not in text.replace("\\<b\\>", "")
+    assert "\n# new" not in text

@@ -29,8 +29,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
+from medldr.console import Console
 from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Look
 from medldr.data.threads import in_threads
@@ -351,7 +351,8 @@ def cache_folder(part: str) -> Path | None:
     try:
         base = Path(named).expanduser() if named else Path.home() / ".cache" / "medldr" / "cache"
         folder = base / part
-        folder.mkdir(parents=True, exist_ok=True)
+        base.mkdir(0o777 if named else 0o700, parents=True, exist_ok=True)  # ours, or shared
+        folder.mkdir(exist_ok=True)
     except (OSError, RuntimeError):  # the second where there is no home
         return None
     return folder if os.access(folder, os.W_OK | os.X_OK) else None

@@ -13,7 +13,6 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
@@ -23,6 +22,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
+from medldr.console import Console
 from medldr.errors import InputError
 from medldr.folders.alone import alone
 from medldr.folders.files import StorageError, checksum, storage_errors

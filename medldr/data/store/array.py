@@ -19,8 +19,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
-from rich.console import Console
 
+from medldr.console import Console
 from medldr.data.image_table import Images, LazyImages
 from medldr.data.loading.workers import ahead
 from medldr.data.threads import progress

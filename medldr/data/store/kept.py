@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
+from medldr.console import Console
 from medldr.data.files.image import ScanImages
 from medldr.data.files.memory import cache_folder
 from medldr.data.image_table import Images

@@ -14,8 +14,8 @@ from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 
+from medldr.console import Console
 from medldr.data.checks.table_checks import check_table, looks_of
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import Images, ImageTable, LazyImages

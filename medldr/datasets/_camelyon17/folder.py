@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from rich.console import Console
-
+from medldr.console import Console
 from medldr.data.listing.folders import describe_folder
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots

@@ -5,7 +5,8 @@ Columns: ``id, split, domain, group``, then ``part`` (of a held-out domain: ``ta
 ``data.metadata`` that results are divided by (text, empty when missing), then ``label`` (class
 number) or, for multi-label, one ``label_<name>`` per label (0, 1, or empty when missing), then one
 ``prob_<name>`` and one ``logodds_<name>`` per class. A table without log-odds, as earlier versions
-wrote it and `predictions_of` makes it of bare probabilities, ranks by probability.
+wrote it and `predictions_of` makes it of bare probabilities, ranks by probability. Domains and
+metadata are cells as `medldr.foreign_text` writes them; ids and groups are as they are.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from scipy.special import expit  # scipy.stats takes a second to load
 from medldr.errors import InputError
 from medldr.folders import files
 from medldr.folders.evaluation_record import read_evaluation
+from medldr.foreign_text import cell, plain
 from medldr.types import Predictions, Task
 
 TEXTS = ("id", "split", "domain", "group")
@@ -144,7 +146,8 @@ def write_predictions(path: Path | str, predictions: Predictions) -> None:
     for row, (label, cells) in enumerate(zip(labels, numbers.tolist(), strict=True)):
         known = [_label_text(v) for v in label] if isinstance(label, list) else [str(label)]
         texts = [str(getattr(predictions, name)[row]) for name in text_columns]
-        texts += [column[row] for column in metas]
+        texts[2] = cell(texts[2])
+        texts += [cell(column[row]) for column in metas]
         write([*texts, *known, *map(repr, cells)])
     files.write_text(Path(path), text.getvalue())
 
@@ -206,13 +209,13 @@ def read_predictions(path: Path | str, task: Task | None = None) -> Predictions:
         class_names=names,
         id=_texts(columns[0]),
         split=_texts(columns[1]),
-        domain=_texts(columns[2]),
+        domain=_texts([*map(plain, columns[2])]),
         group=_texts(columns[3]),
         label=labels if multi_label else labels[:, 0].astype(np.int64),
         prob=prob,
         part=_texts(columns[4] if PART in texts else [""] * len(body)),
         columns={
-            texts[place].removeprefix(META): _texts(columns[place])
+            texts[place].removeprefix(META): _texts([*map(plain, columns[place])])
             for place in range(first, len(texts))
         },
         log_odds=odds,

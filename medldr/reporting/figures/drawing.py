@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from medldr.errors import did_you_mean
+from medldr.foreign_text import visible
 from medldr.reporting.document import Drawing
 
 if TYPE_CHECKING:
@@ -113,10 +114,11 @@ def _render(name: str, paint: Callable[[Figure], None], size: tuple[float, float
         paint(figure)
         for text in figure.findobj(Text):
             text.set_fontsize(max(LEAST, text.get_fontsize()))
+            text.set_text(visible(text.get_text()))
         buffer = io.StringIO()
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
         canvas.print_svg(buffer, metadata=nothing)  # type: ignore[no-untyped-call]
-    return clean_svg(buffer.getvalue(), name)
+    return clean_svg(visible(buffer.getvalue()), name)
 
 
 def new_figure(size: tuple[float, float]) -> Figure:

@@ -7,9 +7,13 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from medldr.foreign_text import cell
+
 
 def csv_text(fields: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
     r"""A table; what a line does not have is empty, and so is None.
+
+    A text that a spreadsheet would run begins with an apostrophe, see `medldr.foreign_text`.
 
     Args:
         fields: Names of its columns.
@@ -29,4 +33,4 @@ def csv_text(fields: Sequence[str], lines: Iterable[Mapping[str, Any]]) -> str:
 def _text(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return "" if value is None else value
+    return "" if value is None else cell(value) if isinstance(value, str) else value

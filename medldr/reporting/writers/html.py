@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from medldr.foreign_text import visible
 from medldr.reporting.document import Document
 from medldr.reporting.table import Table
 from medldr.reporting.writers.cells import printed
@@ -25,7 +26,7 @@ def _environment() -> Environment:
 
     environment = Environment(
         loader=PackageLoader("medldr.reporting"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        trim_blocks=True, lstrip_blocks=True, finalize=_visible,
     )  # fmt: skip
     # Only our own drawings pass unescaped; matplotlib has escaped the texts inside them.
     kind = {"kind": lambda block: type(block).__name__}
@@ -33,6 +34,10 @@ def _environment() -> Environment:
     environment.filters |= {"svg": Markup, "printed": printed, **kind, **breaks}
     environment.globals["version"] = __version__
     return environment
+
+
+def _visible(value: Any) -> Any:
+    return type(value)(visible(value)) if isinstance(value, str) else value
 
 
 def html_page(document: Document) -> str:

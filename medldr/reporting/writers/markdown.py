@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from medldr.foreign_text import escape
 from medldr.reporting.document import (
     Block,
     Bullets,
@@ -18,18 +18,7 @@ from medldr.reporting.document import (
 from medldr.reporting.table import Cell, Row, Table
 from medldr.reporting.writers.cells import printed
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~$])")
 _MARKS = {"best": "**{}**", "second": "<ins>{}</ins>"}
-
-
-def escape(text: str) -> str:
-    r"""A text that Markdown prints as it is, on one line.
-
-    Example:
-        >>> print(escape("batch_size <4>|5"))
-        batch\_size \<4\>\|5
-    """
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 
 def markdown_table(table: Table) -> str:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from medldr.console import Console
 from medldr.data.counting import counted
 from medldr.metrics import metric_facts
 from medldr.reporting.document import Block, Bullets, Document, Paragraph
