@@ -11,7 +11,15 @@ import pytest
 from own_scans import built, dicom_files, images_of, nifti, notes_of, refused, table
 from PIL import Image
 from pydicom.encaps import encapsulate
-from pydicom.uid import JPEG2000Lossless
+from pydicom.uid import (
+    JPEG2000Lossless,
+    MultiFrameTrueColorSecondaryCaptureImageStorage,
+    RTDoseStorage,
+    SegmentationStorage,
+)
+
+from medldr.data.files.read import read_scan
+from medldr.prediction.items import find_items
 
 # Single files
 
@@ -109,6 +117,27 @@ def test_ybr_is_not_taken_for_rgb(tmp_path):
         np.testing.assert_allclose(image * 255, rgb.transpose(2, 0, 1), atol=2)
 
 
+def test_colours_are_on_the_scale_of_screens_whatever_the_modality(tmp_path):
+    table_of = np.random.default_rng(3).integers(0, 256, (16, 3)).astype(np.uint8)
+    index = np.random.default_rng(4).integers(0, 16, (6, 4)).astype(np.uint8)
+    rgb = table_of[index]
+    made = {"pixel": dicom_files.dicom(rgb, colour=True)}
+    made["plane"] = dicom_files.dicom(rgb.transpose(2, 0, 1), colour=True, PlanarConfiguration=1)
+    made["plane"].Rows, made["plane"].Columns = index.shape
+    for name, first, bits in (("p8", 0, 8), ("p16", 0, 16), ("first16", 16, 16)):
+        colours = table_of.astype("<u2") * 257 if bits == 16 else table_of
+        tags = {"PhotometricInterpretation": "PALETTE COLOR"}
+        for colour, values in zip(("Red", "Green", "Blue"), colours.T, strict=True):
+            tags[f"{colour}PaletteColorLookupTableDescriptor"] = [16, first, bits]
+            tags[f"{colour}PaletteColorLookupTableData"] = values.tobytes()
+        made[name] = dicom_files.dicom(index + np.uint8(first), **tags)
+    for name, dataset in made.items():
+        assert dataset.Modality == "CT"
+        dicom_files.save(dataset, tmp_path / f"{name}.dcm")
+    for image in images_of(table(tmp_path, [f"{name}.dcm" for name in made])).values():
+        np.testing.assert_allclose(image * 255, rgb.transpose(2, 0, 1), atol=1e-3)
+
+
 def test_a_file_without_its_first_bytes_is_read_and_told(tmp_path):
     names = radiographs(tmp_path)
     whole = pydicom.dcmread(tmp_path / names[0])
@@ -162,6 +191,32 @@ def test_a_localizer_is_left_out_and_two_series_are_not_guessed_between(tmp_path
     assert "CT, slices: 3; series 7, CT, slices: 3. Say which" in said
     assert "CHEST" not in said  # a description may name the patient
     assert images_of(table(tmp_path, ["p0", "p1#1.2.4"]))["p1#1.2.4"].shape == (1, 5, 4, 3)
+
+
+def test_what_was_made_of_a_scan_is_no_scan_beside_it(tmp_path, patients):
+    names, values = patients
+    file, folder = table(tmp_path, names), tmp_path / "p0"
+    made = {
+        "SEG": (SegmentationStorage, np.ones((3, 4, 5), np.uint8), False),
+        "RTDOSE": (RTDoseStorage, np.ones((3, 4, 5), np.uint16), False),
+        "CT": (MultiFrameTrueColorSecondaryCaptureImageStorage, np.zeros((2, 8, 8, 3), "u1"), True),
+    }
+    for n, (modality, (storage, pixels, colour)) in enumerate(made.items()):
+        keys = {"SOPClassUID": storage, "SeriesInstanceUID": f"1.2.9.{n}", "Modality": modality}
+        dataset = dicom_files.dicom(pixels, frames=True, colour=colour, **keys)
+        dicom_files.save(dataset, folder / f"X{modality}")
+    said = "files of other series are left out: 3 (captured screen, CT 1, RTDOSE 1, SEG 1)"
+    assert said in notes_of(file)
+    images = images_of(file, window=(0.0, 1000.0))
+    np.testing.assert_allclose(images["p0"][0] * 1000, values, atol=1e-3)
+    assert [item.name for item in find_items([folder], 3)] == [str(folder)]
+    assert "#" not in " ".join(item.name for item in find_items([tmp_path], 3))
+    (scan,) = find_items([folder], 3)
+    assert read_scan(scan.source, 3).warnings == (said,)
+    # Alone, each is what somebody named.
+    for path in folder.glob("IM*"):
+        path.unlink()
+    assert len(find_items([folder], 3)) == 1
 
 
 def test_a_folder_one_level_too_high_says_so(tmp_path):

@@ -2,7 +2,9 @@
 
 Source:
     Our choice: only files directly in a folder count; a series of several slices goes before single
-    pictures beside it (localizers, dose reports), and two such series are never guessed between.
+    pictures beside it (localizers), masks, maps and doses (SEG, RTDOSE) are no scans beside images
+    of a scanner, and secondary captures (dose reports) none beside a series of it. Two series that
+    are left are never guessed between.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom import uid
 
 from medldr.data.files.dicom_file import DESCRIPTION, PLACE, SHAPE, functional_group, open_dicom
 from medldr.data.files.dicom_geometry import (
@@ -35,6 +38,15 @@ from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import Scan, ScanError, times
 
 _HEADER: Final = (*DESCRIPTION, *SHAPE, *PLACE)
+_MAPS: Final = frozenset(
+    {
+        *(uid.SegmentationStorage, "1.2.840.10008.5.1.4.1.1.66.7"),  # the second is of label maps
+        *(uid.ParametricMapStorage, uid.RTDoseStorage),
+    }
+)
+"""Classes of what was drawn or computed on a scan."""
+_CAPTURE: Final = str(uid.SecondaryCaptureImageStorage)
+"""Class of pictures of a screen; those of several frames begin with it, too."""
 
 
 class Slice(NamedTuple):
@@ -52,6 +64,12 @@ class Slice(NamedTuple):
     def series_uid(self) -> str:
         """SeriesInstanceUID; empty if it has none."""
         return str(self.header.get("SeriesInstanceUID") or "")
+
+    @property
+    def is_capture(self) -> bool:
+        """Whether it is a picture of a screen."""
+        storage = str(self.header.get("SOPClassUID"))
+        return storage == _CAPTURE or storage.startswith(f"{_CAPTURE}.")
 
     @property
     def frames(self) -> int:
@@ -170,34 +188,41 @@ def volumes_of(series: Mapping[str, list[Slice]]) -> list[list[Slice]]:
     """The files of each volume that a folder holds: what training and prediction take for one scan.
 
     A file of several frames is a volume of its own; so are all further files of a series where
-    these are several. Where there is neither, each picture is one.
+    these are several. Where there is neither, each picture is one. What was made of a scan is none
+    beside it: masks, maps and doses, and captured screens beside volumes.
 
     Args:
         series: Files by SeriesInstanceUID; at least one.
     """
-    films = [[file] for files in series.values() for file in files if file.frames > 1]
-    slices = [[file for file in files if file.frames == 1] for files in series.values()]
-    stacks = [files for files in slices if len(files) > 1]
-    return [*films, *stacks] or [files for files in slices if files]
+    listed = list(series.values())
+    scans = [[one for one in of if one.header.get("SOPClassUID") not in _MAPS] for of in listed]
+    listed = scans if any(scans) else listed
+    films = [[file] for files in listed for file in files if file.frames > 1]
+    slices = [[file for file in files if file.frames == 1] for files in listed]
+    volumes = [*films, *(files for files in slices if len(files) > 1)]
+    recorded = [files for files in volumes if not files[0].is_capture]
+    return recorded or volumes or [files for files in slices if files]
 
 
-def _chosen(series: dict[str, list[Slice]], uid: str | None) -> tuple[list[Slice], tuple[str, ...]]:
-    """The volume that is meant, and how many files beside it are left out.
+def _chosen(
+    series: dict[str, list[Slice]], series_uid: str | None
+) -> tuple[list[Slice], tuple[str, ...]]:
+    """The volume that is meant, and what is left out beside it.
 
     Args:
         series: Files by SeriesInstanceUID; at least one.
-        uid: The one that is asked for; None for the only volume.
+        series_uid: The one that is asked for; None for the only volume.
 
     Raises:
         ScanError: If there is no such series, or several volumes could be meant.
     """
-    if uid is not None:
-        if uid not in series:
+    if series_uid is not None:
+        if series_uid not in series:
             raise ScanError(
                 f"none of the {len(series)} series in this folder has the SeriesInstanceUID that "
                 "is written after the #"
             )
-        series = {uid: series[uid]}  # the others are left out by whoever asked
+        series = {series_uid: series[series_uid]}  # the others are left out by whoever asked
     volumes = volumes_of(series)
     if len(volumes) > 1:
         listed = "; ".join(map(_described, volumes))
@@ -205,8 +230,17 @@ def _chosen(series: dict[str, list[Slice]], uid: str | None) -> tuple[list[Slice
             f"the folder holds {len(volumes)} series or films: {listed}. Say which one is meant: "
             "FOLDER#<SeriesInstanceUID>, or the file itself"
         )
-    others = sum(map(len, series.values())) - len(volumes[0])
-    return volumes[0], (f"files of other series are left out: {others}",) if others else ()
+    kept = {file.path for file in volumes[0]}
+    others = [file for files in series.values() for file in files if file.path not in kept]
+    kinds = Counter(_kind(file) for file in others)
+    listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+    said = f"files of other series are left out: {len(others)} ({listed})"
+    return volumes[0], (said,) if others else ()
+
+
+def _kind(file: Slice) -> str:
+    modality = str(file.header.get("Modality") or "modality unknown")
+    return f"captured screen, {modality}" if file.is_capture else modality
 
 
 def _described(files: list[Slice]) -> str:

@@ -94,6 +94,11 @@ class Facts(NamedTuple):
         return " ".join([json.dumps(deciding), *self.others])
 
     @property
+    def channels(self) -> int:
+        """1 of grey, 3 of colour, or as many as the file has."""
+        return self.shape[0]
+
+    @property
     def spatial(self) -> tuple[int, ...]:
         """Pixels along each axis."""
         return self.shape[1:]

@@ -89,9 +89,10 @@ def rule_name(item: Scan | Facts, window: str | tuple[float, float], bit_depth: 
     """
     if window != "auto":
         return "two numbers" if isinstance(window, tuple) else window
-    if item.modality in NO_UNIT:
+    modality = item.modality if item.channels == 1 else ""  # colours are on the scale of screens
+    if modality in NO_UNIT:
         return "percentile"
-    if item.modality == "CT" and item.kind == "dicom":
+    if modality == "CT" and item.kind == "dicom":
         return "ct"
     if item.bits is not None and (item.bits != 16 or bit_depth is not None):
         return "bit depth"

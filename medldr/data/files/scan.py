@@ -108,6 +108,11 @@ class Scan:
     patient: str = ""
 
     @property
+    def channels(self) -> int:
+        """1 of grey, 3 of colour, or as many as the file has."""
+        return len(self.values)
+
+    @property
     def spatial(self) -> tuple[int, ...]:
         """Pixels along each axis."""
         return self.values.shape[1:]

@@ -62,7 +62,7 @@ def test_single_pictures_beside_a_series_are_left_out_and_counted(tmp_path, volu
     files.save(localizer, tmp_path / "IM9")
     scan = read_dicom_series(tmp_path)
     np.testing.assert_array_equal(scan.values[0], volume)
-    assert scan.warnings == ("files of other series are left out: 1",)
+    assert scan.warnings == ("files of other series are left out: 1 (CT 1)",)
     assert list(map(len, list_folder(tmp_path).series.values())) == [4, 1]
     alone = read_dicom_series(tmp_path, OTHER)
     assert alone.values.shape == (1, 8, 8, 1)
