@@ -6,6 +6,7 @@ from own_scans import built as data_of
 from own_scans import dicom_files, images_of, nifti, noise, picture, run_file, table, volumes
 from PIL import Image
 
+from medldr import evaluate
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder, read_json
 from medldr.folders.run_record import add_to_run_record
@@ -114,6 +115,10 @@ def test_a_changed_image_of_the_judged_part_is_told_apart_from_training(finished
     assert refused.code == 2
     assert "images of the judged part" in refused.err
     assert "training part" not in refused.err
+    assert "--restart" not in refused.err
+    assert f"medldr evaluate {run} --new-test" in refused.err
+    assert evaluate(run, new_test=True).run.folder == run
+    assert start().code == 0
 
 
 def test_data_that_is_not_here_is_not_compared(finished):

@@ -1,6 +1,8 @@
 """Arrays: which axis is what, what is refused, and that a stack is read once."""
 
 import io
+import os
+import time
 import zipfile
 
 import numpy as np
@@ -169,3 +171,15 @@ def test_broken_files(tmp_path):
         stream.write(bytes(100))
     with pytest.raises(ScanError, match="damaged"):
         read_array(Source(tmp_path / "a.npy"), 2)
+
+
+def test_an_archive_that_took_another_s_place_is_read_again(tmp_path):
+    first, second = _numbers(8, 6), _numbers(8, 6) + 1
+    for name, stored in (("a.npz", first), ("b.npz", second)):
+        np.savez(tmp_path / name, image=stored)
+        os.utime(tmp_path / name, (9, 9))
+    source = Source(tmp_path / "a.npz", "image")
+    np.testing.assert_array_equal(read_array(source, 2).values[0], first)
+    time.sleep(0.02)  # a tick of the clock of the file system
+    (tmp_path / "b.npz").rename(tmp_path / "a.npz")
+    np.testing.assert_array_equal(read_array(source, 2).values[0], second)
