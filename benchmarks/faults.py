@@ -513,7 +513,8 @@ def attempt(root: Path, one: Try, undamaged: dict[str, Any]) -> tuple[str, str]:
             made = kind.use(Path())
     except (CommandError, InputError) as error:
         text = error.args[-1]
-        return ("named" if names(one.file, text) else "unnamed"), f"{did}: {text.strip()[-600:]}"
+        said = names(one, did, text)
+        return ("named" if said else "unnamed"), f"{did}: {text.strip()[-600:]}"
     except BaseException:
         return "traceback", f"{did}: {traceback.format_exc()[-1500:]}"
     return ("recovered" if made == undamaged[kind.name] else "silent"), did
@@ -525,10 +526,16 @@ def fresh(root: Path, kind: Kind) -> Path:
     return shutil.copytree(root / "made" / kind.base, root / "work" / kind.base, symlinks=True)
 
 
-def names(file: str, text: str) -> bool:
+def names(one: Try, did: str, text: str) -> bool:
     """Whether a message says which file is meant, or what it is of."""
-    path, flat_text = Path(file), " ".join(text.split())
-    words = {path.name, path.stem, *(("table.csv", "data") if path.parts[0] == "img" else ())}
+    path, flat_text = Path(one.file), " ".join(text.split())
+    words = [path.name, path.stem]
+    if one.fault == "swap":
+        words.append(did.removeprefix("for "))
+    if path.parts[0] == "img":
+        words += ["table.csv", "table.xlsx", "its data has changed"]
+    if one.kind in ("tables", "workbooks", "configurations"):
+        words.append("data.")  # half a text is a text, in which a key or a row is missing
     return any(word in flat_text for word in words)
 
 
@@ -536,8 +543,9 @@ def serve(pipe: Any, root: Path) -> None:
     """Make tries in this process until told to stop."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     undamaged: dict[str, Any] = {}
-    while (one := pipe.recv()) is not None:
-        pipe.send(attempt(root, one, undamaged))
+    with contextlib.suppress(EOFError):
+        while True:
+            pipe.send(attempt(root, pipe.recv(), undamaged))
 
 
 class Server:

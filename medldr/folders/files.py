@@ -211,7 +211,7 @@ def refuse_links(folder: Path) -> None:
     inside = folder.resolve()
     for at, folders, names in os.walk(folder):
         for path in (Path(at, name) for name in (*folders, *names)):
-            if path.is_symlink() and not path.resolve().is_relative_to(inside):
+            if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(inside):
                 raise InputError(
                     f"{path} is a link that leads out of the folder, so it is not followed. Put "
                     "what it stands for in its place"

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from medldr.config import RunConfig, dump_config
 from medldr.config.changes import Changes
 from medldr.errors import InputError
-from medldr.evaluation.score_table import results
 from medldr.folders.choices_record import Choices
 from medldr.folders.files import RunFolder, write_text
 from medldr.folders.run_record import read_run_record
@@ -92,6 +91,8 @@ class SweepResult:
 
     def to_frame(self) -> DataFrame:
         """Every number of its finished runs, a row each; see `medldr.results`."""
+        from medldr.evaluation.score_table import results  # scipy: once there are numbers
+
         return results(self.folder)
 
     @property

@@ -22,6 +22,7 @@ from typing import Any, Final
 from medldr.data.counting import counted, some
 from medldr.data.listing.typed_tables import Line, moments, plain
 from medldr.errors import InputError, did_you_mean
+from medldr.folders.files import kind_of_place
 
 _LISTED: Final = 8
 _LARGEST: Final = 1 << 30
@@ -113,12 +114,16 @@ def _opened(path: Path, where: str, *, data_only: bool = False) -> Any:
         own = path.name.removeprefix("~$")
         raise InputError(f"{where} only marks that Excel has the workbook open: name {own}")
     try:
+        if kind := kind_of_place(path):
+            raise InputError(f"{where} is {kind}, not a file")
         with zipfile.ZipFile(path) as archive:
             size = sum(part.file_size for part in archive.infolist())
         if size <= _LARGEST:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of styles and drawings that are not read
                 return openpyxl.load_workbook(path, data_only=data_only)
+    except InputError:
+        raise
     except Exception as error:  # openpyxl checks little before it unpacks
         if isinstance(error, OSError) and error.strerror:
             raise InputError(f"{where} cannot be read ({error.strerror})") from error
