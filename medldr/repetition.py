@@ -7,13 +7,14 @@ sums are taken in another order: then losses are compared, within `TOLERANCE`, a
 
 from __future__ import annotations
 
+import functools
 import math
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 import torch
@@ -48,6 +49,18 @@ Found = tuple[list[str], list[str]]
 """What differs, and what to know about it."""
 
 
+class _Repetition(NamedTuple):
+    """A run, an empty folder for what is made again, and how this machine is not the run's."""
+
+    files: RunFolder
+    record: RunRecord
+    copy: RunFolder
+    config: RunConfig
+    data: Data
+    fabric: Fabric
+    elsewhere: str
+
+
 @takes_plugins
 def verify(
     folder: Path | str,
@@ -70,14 +83,14 @@ def verify(
     Raises:
         InputError: If the folder holds none of these.
     """
-    steps: list[Callable[..., Found]] = [*([_predicted] if predict else ())]
+    steps: list[Callable[[_Repetition], Found]] = [_predicted] if predict else []
     if replay:
-        steps.append(lambda *of: _replayed(*of, most=replay))
+        steps.append(functools.partial(_replayed, most=replay))
 
     def check(files: RunFolder) -> Verdict | None:
         verdict = verify_run(files)
-        if verdict is None or not steps:
-            return verdict
+        if verdict is None:
+            return None
         for step in steps:
             differs, remarks = _repeated(files, device, step)
             verdict = replace(
@@ -90,7 +103,7 @@ def verify(
     return verification.verify(folder, check)
 
 
-def _repeated(files: RunFolder, device: str | None, step: Callable[..., Found]) -> Found:
+def _repeated(files: RunFolder, device: str | None, step: Callable[[_Repetition], Found]) -> Found:
     """Repeat a part of a run, with its precision and threads."""
     threads = torch.get_num_threads()
     try:
@@ -106,7 +119,7 @@ def _repeated(files: RunFolder, device: str | None, step: Callable[..., Found]) 
         with tempfile.TemporaryDirectory() as place:
             copy = RunFolder(Path(place) / files.path.resolve().name)
             copy.path.mkdir()
-            return step(files, record, copy, config, data, fabric, other)
+            return step(_Repetition(files, record, copy, config, data, fabric, other))
     except InputError as error:
         return [f"it cannot be repeated: {error}"], []
     finally:
@@ -131,16 +144,9 @@ def _elsewhere(record: RunRecord, fabric: Fabric) -> str:
     )
 
 
-def _predicted(
-    files: RunFolder,
-    record: RunRecord,
-    copy: RunFolder,
-    config: RunConfig,
-    data: Data,
-    fabric: Fabric,
-    elsewhere: str,
-) -> Found:
+def _predicted(run: _Repetition) -> Found:
     """The predictions of each rule's weights, made again."""
+    files, record, copy, config, data, fabric, elsewhere = run
     if not files.model.is_file():
         return [], ["its weights are not in the folder, so it could not answer again"]
     trained(files.path)
@@ -182,18 +188,9 @@ def _same(one: Any, other: Any) -> bool:
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
 
 
-def _replayed(
-    files: RunFolder,
-    record: RunRecord,
-    copy: RunFolder,
-    config: RunConfig,
-    data: Data,
-    fabric: Fabric,
-    elsewhere: str,
-    *,
-    most: int,
-) -> Found:
+def _replayed(run: _Repetition, most: int) -> Found:
     """The first evaluations of training, made again."""
+    files, record, copy, config, data, fabric, elsewhere = run
     if (number := record.content.get("processes", 1)) != 1:
         return [], [f"it was trained by {number} processes, so it was not trained again"]
     model, algorithm = build(config, data)

@@ -9,9 +9,10 @@ data is read, and nothing that a folder names is imported.
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -169,25 +170,23 @@ def _choices(files: RunFolder, record: RunRecord, evaluation: EvaluationRecord) 
     yield from _validated(chosen, record, evaluation)
 
 
-def _best(rule: str, rows: Iterable[LogRow]) -> dict[str, Any] | None:
+def _best(rule: str, rows: Sequence[LogRow]) -> dict[str, Any] | None:
     """The evaluation that a rule chooses: the first of the best ones."""
-    named, best = _RULE.fullmatch(rule), None
-    for row in rows:
-        value = row.get(f"{named[1]}/{named[2]}") if named else None
-        larger = named is not None and METRICS[named[2]].better == "higher"
-        if (
-            best is None
-            or named is None
-            or (value is not None and best["value"] is None)
-            or (value is not None and (value > best["value"] if larger else value < best["value"]))
-        ):
-            best = {"epoch": row["epoch"], "step": row["step"], "value": value}
-    return best
+    named = _RULE.fullmatch(rule)
+    if named is None or not rows:
+        return {**rows[-1], "value": None} if rows else None
+    column, sign = f"{named[1]}/{named[2]}", 1 if METRICS[named[2]].better == "higher" else -1
+
+    def merit(row: LogRow) -> float:
+        value = row.get(column)
+        return -math.inf if value is None else sign * float(value)
+
+    best = max(rows, key=merit)
+    return {**best, "value": best.get(column)}
 
 
-def _row_of(choice: Selection, rows: Iterable[LogRow]) -> dict[str, Any] | None:
+def _row_of(choice: Selection, rows: Sequence[LogRow]) -> dict[str, Any] | None:
     """The evaluation at the end of averaged weights, if the value was logged at all."""
-    rows = list(rows)
     values = {row.get("val/domain_loss", row.get("val/loss")) for row in rows}
     ends = [row for row in rows if row["step"] == choice.step and choice.value in values]
     return {**ends[0], "value": choice.value} if ends else None

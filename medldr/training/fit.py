@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig
@@ -68,20 +68,11 @@ def fit(
         Interrupted: After a signal that asks to end, with the state saved.
     """
     stages = config.training.stages
+    how: dict[str, Any] = {"show_progress": show_progress, "evaluations": evaluations}
     _check_stages(config, data, model, algorithm, fabric)
 
     def trainer(config: RunConfig, algorithm: Algorithm, to: RunFolder, before: Before) -> Trainer:
-        return assemble(
-            config,
-            data,
-            model,
-            algorithm,
-            to,
-            fabric,
-            show_progress=show_progress,
-            before=before,
-            evaluations=evaluations,
-        )
+        return assemble(config, data, model, algorithm, to, fabric, before=before, **how)
 
     place = folder.stage(1) if stages else folder
     fitted = trainer(config, algorithm, place, Before(stage=1) if stages else NOTHING).run()
