@@ -16,9 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from medldr.config.identity import flatten
 from medldr.config.section import Section
 from medldr.folders.privacy import hide_names, worth_hiding
 
@@ -97,20 +95,11 @@ def renamed(value: Any, names: Mapping[str, str]) -> Any:
     return names.get(value, value) if isinstance(value, str) else value
 
 
-def column(names: Mapping[str, str], texts: NDArray[np.str_]) -> NDArray[np.str_]:
-    """A column of a table with each name replaced; one that is not known stays."""
-    return np.array([names.get(text, text) for text in texts.tolist()], dtype=np.str_)
-
-
-def paths_in(value: Any) -> list[Path]:
+def paths_in(section: Section) -> list[Path]:
     """Every path in a section of a configuration, and in texts that are absolute paths."""
-    if isinstance(value, Section):
-        return [path for key in type(value).model_fields for path in paths_in(getattr(value, key))]
-    if isinstance(value, Mapping):
-        return [path for one in value.values() for path in paths_in(one)]
-    if isinstance(value, list | tuple):
-        return [path for one in value for path in paths_in(one)]
-    return [Path(value)] if is_path(value) else []
+    values = flatten(section.model_dump()).values()
+    each = (one for of in values for one in (of if isinstance(of, list | tuple) else [of]))
+    return [Path(one) for one in each if is_path(one)]
 
 
 def is_path(value: Any) -> bool:

@@ -6,14 +6,16 @@ Its results have numbered items; of the rest there is what says nothing of peopl
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
-from medldr.config import RunConfig, dump_config, load_config, run_hash
+import numpy as np
+
+from medldr.config import RunConfig, dump_config, run_hash
 from medldr.config.section import Section
 from medldr.data.hashes import hash_split_ids
-from medldr.evaluation.checked import read_results
 from medldr.evaluation.predictions.table import read_predictions, write_predictions
 from medldr.folders.checksums import checksums_of, result_files
 from medldr.folders.evaluation_record import read_evaluation_content, write_evaluation
@@ -21,8 +23,7 @@ from medldr.folders.files import RunFolder, read_json, write_json, write_text
 from medldr.folders.metrics_log import read_log
 from medldr.folders.preprocessing_record import read_preprocessing, write_preprocessing
 from medldr.folders.run_record import RunRecord, add_to_run_record
-from medldr.sharing.names import Names, column, is_path, renamed
-from medldr.types import Predictions
+from medldr.sharing.names import Names, is_path, renamed
 
 MANIFEST: Final = "manifest.json"
 """What a shared run has in place of the manifest of its splits: the hash of their ids alone."""
@@ -33,19 +34,12 @@ KEPT: Final = (
     *("scored_with", "validation_of", "train_data_hash", "test_data_hash"),
 )
 """Keys of `run.json` that are shared as they are; others are left out, or their sentences are."""
+GONE: Final[dict[str, Any]] = {
+    **dict.fromkeys(("root", "metadata", "card", "subgroups")), "exclude": (), "bands": {},
+}  # fmt: skip
+"""Keys of a configuration that have no value in a copy."""
 SENTENCES: Final = ("notes", "start", "marks")
 OF_DATA: Final = ("images", "groups", "reading", "reader")
-
-
-def read(files: RunFolder, record: RunRecord) -> tuple[RunConfig, Predictions | None]:
-    """What names are taken from: the configuration of a run and its predictions.
-
-    Raises:
-        InputError: If a file was changed or cannot be read.
-    """
-    read_results(files, record)  # what is shared has new checksums: they must not hide a change
-    table = read_predictions(files.predictions) if files.predictions.is_file() else None
-    return load_config(files.config), table
 
 
 def copy_run(
@@ -54,9 +48,7 @@ def copy_run(
     config: RunConfig,
     parent: Path,
     names: Names,
-    *,
-    weights: bool,
-    seen: bool,
+    further: Collection[str],
 ) -> RunFolder:
     """Write the copy of a run that may be shared.
 
@@ -66,27 +58,33 @@ def copy_run(
         config: Its configuration.
         parent: The folder that the copy is made in; its own name is noted in `names`.
         names: What stands for each name.
-        weights: Whether the reported network goes with it.
-        seen: Whether the digests of the images go with it that it was trained and selected on.
+        further: Names of files that go with it as they are.
 
     Returns:
         The copy.
     """
-    draft = parent / files.path.resolve().name
-    shared = without_names(config, draft, names, _manifest_hash(config, record))
-    identity = run_hash(shared)
     old, label = files.path.resolve().name, names.label(config.label)
+    draft = parent / old
+    write_json(draft / MANIFEST, {"ids_sha256": record.split_hash})  # the hash reads it
+    shared = without_names(config, draft / MANIFEST, names)
+    identity = run_hash(shared)
     name = f"{label}-{identity}-s{config.seed}"
     if (parent / name).exists():
         name = f"{name}-{len(names.runs)}"
     names.runs[old] = name
     made = RunFolder(draft.rename(parent / name))
-    text = dump_config(shared)
-    write_text(made.config, text.replace(str(draft / MANIFEST), MANIFEST))
+    text = dump_config(shared).replace(str(draft / MANIFEST), MANIFEST)
+    write_text(made.config, text)
+    if MANIFEST not in text:
+        (made.path / MANIFEST).unlink()
     if files.predictions.is_file():
-        write_predictions(
-            made.predictions, numbered_table(read_predictions(files.predictions), names)
-        )
+        table = read_predictions(files.predictions)
+        known = {"id": names.items, "group": names.groups, "domain": names.domains}
+        texts: dict[str, Any] = {
+            key: np.array([of.get(text, text) for text in getattr(table, key).tolist()], np.str_)
+            for key, of in known.items()
+        }
+        write_predictions(made.predictions, replace(table, **texts, columns={}))
     if files.evaluation.is_file():
         write_evaluation(made, _evaluation(files, names))
     if files.metrics.is_file():
@@ -94,8 +92,7 @@ def copy_run(
         write_text(made.metrics, "".join(f"{row}\n" for row in rows))
     if files.preprocessing.is_file():
         write_preprocessing(made.preprocessing, read_preprocessing(files.preprocessing))
-    wanted = [*([files.model, files.unlike] if weights else []), *([files.seen] if seen else [])]
-    for path in (path for path in wanted if path.is_file()):
+    for path in (files.path / one for one in further if (files.path / one).is_file()):
         (made.path / path.name).write_bytes(path.read_bytes())
     content = _record(record, names)
     if files.splits.is_file():
@@ -120,67 +117,29 @@ def split_ids(files: RunFolder) -> dict[str, list[str]]:
     return dict(read_json(files.splits)["splits"]) if files.splits.is_file() else {}
 
 
-def numbered_table(table: Predictions, names: Names) -> Predictions:
-    """Predictions without names; what was known of each item besides is left out."""
-    return replace(
-        table,
-        id=column(names.items, table.id),
-        group=column(names.groups, table.group),
-        domain=column(names.domains, table.domain),
-        columns={},
-    )
+def without_names(config: RunConfig, manifest: Path, names: Names) -> RunConfig:
+    """A configuration without paths and ids, whose splits are those of another manifest."""
 
+    def clean(value: Any, key: str) -> Any:
+        if key in GONE:
+            return GONE[key]
+        if isinstance(value, Section):
+            keys = type(value).model_fields
+            return value.model_copy(update={k: clean(getattr(value, k), k) for k in keys})
+        if isinstance(value, dict):
+            return {k: clean(one, k) for k, one in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(clean(one, key) for one in value)
+        if is_path(value) or (key == "path" and isinstance(value, str) and "/" in value):
+            name = Path(value).name
+            kept = names.runs.get(name) or names.files.get(name) or f"{key}-not-shared"
+            if isinstance(value, str):
+                return kept
+            return manifest if key == "manifest" else Path(kept)
+        return names.domains.get(value, value) if isinstance(value, str) else value
 
-def without_names(config: RunConfig, folder: Path, names: Names, manifest: str) -> RunConfig:
-    """A configuration without paths and ids.
-
-    Args:
-        config: The run's.
-        folder: Where the copy is made: the hash of the ids of the splits is written to it.
-        names: What stands for each name.
-        manifest: That hash; empty where the run has no manifest.
-    """
-    folder.mkdir()
-    own: dict[str, Any] = {"root": None, "metadata": None, "card": None, "exclude": ()}
-    if manifest:
-        write_json(folder / MANIFEST, {"ids_sha256": manifest})
-    data = config.data.model_copy(update=own)
-    about = config.evaluation.model_copy(update={"subgroups": None, "bands": {}})
-    plain = config.model_copy(
-        update={"data": data, "evaluation": about, "label": names.label(config.label)}
-    )
-    clean: RunConfig = _clean(plain, "", names)
-    if manifest:
-        data = clean.data.model_copy(update={"manifest": folder / MANIFEST})
-        clean = clean.model_copy(update={"data": data})
-    return clean
-
-
-def _clean(value: Any, key: str, names: Names) -> Any:
-    """A part of a configuration with the name of its key in place of each path."""
-    if isinstance(value, Section):
-        return value.model_copy(
-            update={k: _clean(getattr(value, k), k, names) for k in type(value).model_fields}
-        )
-    if isinstance(value, dict):
-        return {k: _clean(one, k, names) for k, one in value.items()}
-    if isinstance(value, list | tuple):
-        return type(value)(_clean(one, key, names) for one in value)
-    if is_path(value) or (key == "path" and isinstance(value, str) and "/" in value):
-        path = Path(value)
-        known = names.runs.get(path.name) or names.files.get(path.name)
-        kept = known or f"{key}-not-shared"
-        return Path(kept) if isinstance(value, Path) else kept
-    if isinstance(value, str):
-        return names.domains.get(value, value)
-    return value
-
-
-def _manifest_hash(config: RunConfig, record: RunRecord) -> str:
-    place = getattr(config.data, "manifest", None)
-    if place is None:
-        return ""
-    return str(read_json(place)["ids_sha256"] if place.is_file() else record.split_hash)
+    made: RunConfig = clean(config, "")
+    return made.model_copy(update={"label": names.label(config.label)})
 
 
 def _evaluation(files: RunFolder, names: Names) -> dict[str, Any]:
@@ -188,10 +147,8 @@ def _evaluation(files: RunFolder, names: Names) -> dict[str, Any]:
     content["notes"] = list(map(names.sentence, content.get("notes", ())))
     for split in content["splits"].values():
         for of in (split, split.get("by_group") or {}):
-            if of.get("groups"):
-                of["groups"] = renamed(of["groups"], names.groups)
-            if of.get("worst_group"):
-                of["worst_group"] = renamed(of["worst_group"], names.groups)
+            for key in {"groups", "worst_group"} & {key for key in of if of[key]}:
+                of[key] = renamed(of[key], names.groups)
     return content
 
 

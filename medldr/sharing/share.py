@@ -13,8 +13,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
+from medldr.config import load_config
 from medldr.config.identity import flatten
+from medldr.data.counting import counted
 from medldr.errors import InputError
+from medldr.evaluation.checked import read_results
 from medldr.folders.choices_record import SCHEMA as OF_CHOICES
 from medldr.folders.choices_record import read_choices
 from medldr.folders.files import RunFolder, atomic, read_json, write_json, write_text
@@ -23,8 +26,8 @@ from medldr.folders.privacy import worth_hiding
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import SCHEMA, Sweep, SweepFolder, read_sweep
 from medldr.plugins import takes_plugins
-from medldr.sharing.names import Names, numbered, paths_in
-from medldr.sharing.run_copy import copy_run, read, split_ids
+from medldr.sharing.names import Names, is_path, numbered, paths_in
+from medldr.sharing.run_copy import copy_run, split_ids
 
 ABOUT: Final = """\
 Results that `medldr share` made of {runs}.
@@ -37,6 +40,8 @@ were.
     medldr report FOLDER     writes the pages
     medldr verify FOLDER     computes all numbers again, and says what cannot be checked
 """
+WEIGHTS: Final = ("model.safetensors", "unlike.safetensors")
+SEEN: Final = ("seen_images.safetensors",)
 _THEN: Final = (1980, 1, 1, 0, 0, 0)
 """The time of every file: the earliest that the format knows."""
 
@@ -81,28 +86,29 @@ def share(
         raise InputError(f"{folder} holds no finished run. Give what `medldr train` printed")
     whole = SweepFolder(folder)
     sweep = read_sweep(whole)
-    known = {files: (*read(files, record), record) for files, record in finished.items()}
+    # What is shared has checksums of its own: they must not hide a change.
+    known = {
+        files: (load_config(files.config), read_results(files, record)[1], record)
+        for files, record in finished.items()
+    }
     names = _names(known, sweep or read_sweep(SweepFolder(folder.resolve().parent)))
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch) / "shared"
         root.mkdir()
-        for files, record in finished.items():
-            copy_run(files, record, known[files][0], root, names, weights=weights, seen=seen)
+        further = [*WEIGHTS * weights, *SEEN * seen]
+        for files, (config, _, record) in known.items():
+            copy_run(files, record, config, root, names, further)
         if sweep is not None:
             for member in sweep.members:  # what has not finished has no folder
                 names.runs.setdefault(member.run, names.label(member.run))
             _write_sweep(whole, sweep, SweepFolder(root), names)
-        write_text(root / "README.txt", ABOUT.format(runs=_count(len(finished))))
+        write_text(root / "README.txt", ABOUT.format(runs=counted(len(finished), "run", "runs")))
         with atomic(out) as temporary, zipfile.ZipFile(temporary, "w") as archive:
             for path in sorted(path for path in root.rglob("*") if path.is_file()):
                 entry = zipfile.ZipInfo(path.relative_to(scratch).as_posix(), _THEN)
                 entry.compress_type, entry.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
                 archive.writestr(entry, path.read_bytes())
     return out
-
-
-def _count(runs: int) -> str:
-    return "1 run" if runs == 1 else f"{runs:,} runs"
 
 
 def _names(known: dict[RunFolder, Any], sweep: Sweep | None) -> Names:
@@ -120,9 +126,9 @@ def _names(known: dict[RunFolder, Any], sweep: Sweep | None) -> Names:
         of_data |= {*paths_in(config.data)} - {config.data.root}
         named |= {*paths_in(config)}
         if member := members.get(files.path.resolve().name):
-            values = flatten(config.model_dump())
             axes = {**member.row_values, **member.column_values}
-            labels |= {name for axis, name in axes.items() if paths_in(values.get(axis))}
+            values = flatten(config.model_dump())
+            labels |= {name for axis, name in axes.items() if is_path(values.get(axis))}
     stems = numbered({path.stem for path in of_data}, "data")
     places = {**numbered({path.stem for path in named - of_data}, "file"), **stems}
     of_groups = numbered(groups | domains, "group")  # a domain of its own for each patient
