@@ -117,6 +117,27 @@ def test_ybr_is_not_taken_for_rgb(tmp_path):
         np.testing.assert_allclose(image * 255, rgb.transpose(2, 0, 1), atol=2)
 
 
+def test_what_is_there_but_empty_is_absent_and_told(tmp_path):
+    empty = dict.fromkeys(("RescaleSlope", "RescaleIntercept", "WindowCenter"), "")
+    place, values = np.diag([0.25, 0.5, 2, 1]), np.arange(80, dtype=np.int16).reshape(5, 4, 4)
+    full = {"RescaleSlope": 1, "RescaleIntercept": -1024}
+    for name, tags in (("empty", empty), ("full", full)):
+        dicom_files.series(tmp_path / name, values, place, **tags)
+    file = table(tmp_path, ["empty", "full"])
+    found = images_of(file, window=(-1024.0, 1024.0))
+    np.testing.assert_allclose(found["empty"][0] * 2048 - 1024, values, atol=1e-3)
+    notes = notes_of(file)
+    assert "1 item: elements that are empty count as absent: RescaleIntercept, RescaleSl" in notes
+    assert "1 item: it does not say how its numbers become Hounsfield units" in notes
+    first = tmp_path / "full" / "001.dcm"
+    bare = pydicom.dcmread(first)
+    bare.ImagePositionPatient = None
+    bare.save_as(first)
+    said = refused(file)
+    assert "1 of its 4 slices do not say where they lie" in said
+    assert "(ImagePositionPatient, ImageOrientationPatient): 001.dcm." in said
+
+
 def test_colours_are_on_the_scale_of_screens_whatever_the_modality(tmp_path):
     table_of = np.random.default_rng(3).integers(0, 256, (16, 3)).astype(np.uint8)
     index = np.random.default_rng(4).integers(0, 16, (6, 4)).astype(np.uint8)

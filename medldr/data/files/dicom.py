@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom import uid
 
+from medldr.data.counting import some
 from medldr.data.files.dicom_file import DESCRIPTION, PLACE, SHAPE, functional_group, open_dicom
 from medldr.data.files.dicom_geometry import (
     NO_THICKNESS,
@@ -147,10 +148,10 @@ def read_dicom_series(folder: Path, series_uid: str | None = None) -> Scan:
     files, copies = _without_copies(files)
     warnings = (*warnings, *copies)
     _require_alike(files)
-    planes = [plane_of(file.header) for file in files]
+    planes = [plane_of(file.header, name=file.path.name) for file in files]
     if len(files) == 1 and planes[0] is None:
         return _unplaced(files[0], warnings)
-    placed = stack(_all_placed(planes))
+    placed = stack(_all_placed(files, planes))
     frames = _frames_of_all([files[index] for index in placed.order])
     return _placed(frames._replace(warnings=(*warnings, *frames.warnings)), placed)
 
@@ -277,22 +278,26 @@ def _is_copy(file: Slice, other: Slice) -> bool:
 
 def _require_alike(files: Sequence[Slice]) -> None:
     names = ("Rows", "Columns", "SamplesPerPixel")
-    sizes = Counter(times(tuple(file.header.get(name) or 1 for name in names)) for file in files)
-    if len(sizes) > 1:
-        listed = ", ".join(f"{count} of {size}" for size, count in sizes.most_common())
+    sizes = [times(tuple(file.header.get(name) or 1 for name in names)) for file in files]
+    counts = Counter(sizes).most_common()
+    if len(counts) > 1:
+        listed = ", ".join(f"{count} of {size}" for size, count in counts)
+        odd = [f.path.name for f, size in zip(files, sizes, strict=True) if size != counts[0][0]]
         raise ScanError(
             f"its slices are of different sizes in one series: {listed} (rows x columns x "
-            "channels). Put the localizer, or whatever is no slice of the volume, elsewhere"
+            f"channels). Put the localizer, or whatever is no slice of the volume, elsewhere: "
+            f"{some(odd)}"
         )
 
 
-def _all_placed(planes: Sequence[Plane | None]) -> list[Plane]:
+def _all_placed(files: Sequence[Slice], planes: Sequence[Plane | None]) -> list[Plane]:
     placed = [plane for plane in planes if plane is not None]
     if len(placed) < len(planes):
+        bare = [one.path.name for one, plane in zip(files, planes, strict=True) if plane is None]
         raise ScanError(
-            f"{len(planes) - len(placed)} of its {len(planes)} slices do not say where they lie "
-            "(ImagePositionPatient, ImageOrientationPatient). If they are pictures of their own, "
-            "name each file"
+            f"{len(bare)} of its {len(planes)} slices do not say where they lie "
+            f"(ImagePositionPatient, ImageOrientationPatient): {some(bare)}. If they are "
+            "pictures of their own, name each file"
         )
     return placed
 
@@ -304,7 +309,8 @@ def _frames_of_all(files: Sequence[Slice]) -> Frames:
         try:
             slices.append(frames_of(*open_dicom(file.path)))
         except ScanError as error:
-            raise ScanError(f"slice {number} of {len(files)}: {error}") from error
+            named = f"slice {number} of {len(files)} ({file.path.name})"
+            raise ScanError(f"{named}: {error}") from error
     bits = {one.bits for one in slices}
     return slices[len(files) // 2]._replace(
         values=np.concatenate([one.values for one in slices]),

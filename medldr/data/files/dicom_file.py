@@ -3,7 +3,8 @@
 Source:
     PS3.10, section 7.1: 128 bytes, ``DICM``, then a header that names the transfer syntax. Some
     exports write the data set alone. Our choice: such a file is taken for what it holds, implicit
-    or explicit, if it holds a picture; a file of something else never is.
+    or explicit, if it holds a picture; a file of something else never is. An element that is there
+    but empty, as anonymisers leave them, is absent.
 """
 
 from __future__ import annotations
@@ -109,13 +110,14 @@ def open_dicom(path: Path, tags: Sequence[str] | None = None) -> tuple[Any, tupl
         if _start(path)[128:] != b"DICM":
             raise ScanError(_NOT_DICOM) from error
         raise ScanError("the file is damaged or truncated before its pixels") from error
-    _require_sense(dataset)
-    return dataset, _name_syntax(dataset, whole)
+    empty = ", ".join(sorted(set(_require_sense(dataset)) & _DECISIVE))
+    said = (f"elements that are empty count as absent: {empty}",) if empty else ()
+    return dataset, (*_name_syntax(dataset, whole), *said)
 
 
 def holds_pixels(dataset: Any) -> bool:
     """Whether a data set that was read to its end has pixels."""
-    return any(name in dataset for name in _PIXELS)
+    return any(dataset.get(name) for name in _PIXELS)
 
 
 def functional_group(dataset: Any, index: int, name: str) -> Any:
@@ -149,14 +151,18 @@ def _refuse_deflated_bomb(path: Path) -> None:
             refuse_bomb(unpacked, size)
 
 
-def _require_sense(dataset: Any) -> None:
-    """Convert the elements that readers use, those of sequences in it too.
+def _require_sense(dataset: Any) -> list[str]:
+    """Convert the elements that readers use, those of sequences in it too; take out empty ones.
 
     pydicom converts an element when it is asked for, and raises what it likes if it cannot.
+
+    Returns:
+        Names of the empty ones.
 
     Raises:
         ScanError: If one that decides what the picture is cannot be understood.
     """
+    empty: list[str] = []
     for tag in list(dataset.keys()):
         name = keyword_for_tag(tag)
         if name not in _DECISIVE and name not in DESCRIPTION:
@@ -169,8 +175,12 @@ def _require_sense(dataset: Any) -> None:
                 raise ScanError(f"its element {name} cannot be understood") from error
             del dataset[tag]
             continue
+        if element.is_empty:
+            empty.append(name)
+            del dataset[tag]
         for item in inner:
-            _require_sense(item)
+            empty += _require_sense(item)
+    return empty
 
 
 def _name_syntax(dataset: Any, whole: bool) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.counting import some
 from medldr.data.files.dicom_file import functional_group
 from medldr.data.files.scan import ScanError
 
@@ -42,6 +43,7 @@ class Plane(NamedTuple):
         along_column: ``(3,)``, the direction in which rows count up.
         spacing: mm between rows and between columns; None if unknown.
         thickness: mm to the next slice, as far as one slice can know; None if unknown.
+        name: What the slice is called in messages.
     """
 
     position: NDArray[np.float64]
@@ -49,6 +51,7 @@ class Plane(NamedTuple):
     along_column: NDArray[np.float64]
     spacing: tuple[float, float] | None
     thickness: float | None
+    name: str
 
     @property
     def normal(self) -> NDArray[np.float64]:
@@ -73,12 +76,13 @@ class Stack(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def plane_of(dataset: Any, index: int | None = None) -> Plane | None:
+def plane_of(dataset: Any, index: int | None = None, name: str = "") -> Plane | None:
     """Where a picture lies.
 
     Args:
         dataset: Of its file.
         index: Of a frame; None in a file of one.
+        name: What to call it in messages; unset: by its number as a frame.
 
     Returns:
         The plane; None if the file does not say.
@@ -95,7 +99,8 @@ def plane_of(dataset: Any, index: int | None = None) -> Plane | None:
     along_row, along_column = directions[:3], directions[3:]
     lengths = np.linalg.norm(along_row), np.linalg.norm(along_column)
     if min(lengths) < 0.5 or abs(along_row @ along_column) > 1e-2 * lengths[0] * lengths[1]:
-        raise ScanError("its ImageOrientationPatient is not two directions at right angles")
+        where = f"{name}: " if name else ""
+        raise ScanError(f"{where}its ImageOrientationPatient is not two directions at right angles")
     measures = _holder(dataset, index, "PixelMeasuresSequence")
     spacing, _ = spacing_of_pixels(measures)
     return Plane(
@@ -104,6 +109,7 @@ def plane_of(dataset: Any, index: int | None = None) -> Plane | None:
         along_column / lengths[1],
         spacing,
         thickness_of(measures),
+        name or f"frame {(index or 0) + 1}",
     )
 
 
@@ -113,7 +119,10 @@ def planes_of(dataset: Any, frames: int) -> list[Plane] | None:
     first = None if offsets is None else plane_of(dataset)
     if offsets is not None and first is not None:
         steps = offsets - offsets[0]
-        return [first._replace(position=first.position + step * first.normal) for step in steps]
+        return [
+            first._replace(position=first.position + step * first.normal, name=f"frame {number}")
+            for number, step in enumerate(steps, 1)
+        ]
     if not dataset.get("PerFrameFunctionalGroupsSequence"):
         return None
     planes = [plane_of(dataset, index) for index in range(frames)]
@@ -181,7 +190,7 @@ def stack(planes: Sequence[Plane]) -> Stack:
     places = np.array([plane.position for plane in planes])
     heights = (places - places[0]) @ first.normal
     order = np.argsort(heights, kind="stable").tolist()
-    _require_distinct(heights[order])
+    _require_distinct(heights[order], [planes[index].name for index in order])
     warnings: list[str] = []
     step = first.normal * (first.thickness or 1.0)
     if len(planes) > 1:
@@ -204,30 +213,33 @@ def stack(planes: Sequence[Plane]) -> Stack:
 
 def _require_parallel(planes: Sequence[Plane]) -> None:
     first = planes[0]
-    turned = sum(
-        max(
+    turned = [
+        plane.name
+        for plane in planes
+        if max(
             np.abs(plane.along_row - first.along_row).max(),
             np.abs(plane.along_column - first.along_column).max(),
         )
         > _SAME_DIRECTION
-        for plane in planes
-    )
+    ]
+    unlike = turned or [plane.name for plane in planes if plane.spacing != first.spacing]
     spacings = {p.spacing and (round(p.spacing[0], 4), round(p.spacing[1], 4)) for p in planes}
     if turned or len(spacings) > 1:
         raise ScanError(
-            f"of its {len(planes)} slices {turned} are not parallel to the first, and they have "
-            f"{len(spacings)} pixel spacings. Put those of each orientation and spacing into a "
-            "folder of their own"
+            f"of its {len(planes)} slices {len(turned)} are not parallel to the first, and they "
+            f"have {len(spacings)} pixel spacings. Put those of each orientation and spacing into "
+            f"a folder of their own: {some(unlike)} differ from {first.name}"
         )
 
 
-def _require_distinct(heights: NDArray[np.float64]) -> None:
+def _require_distinct(heights: NDArray[np.float64], names: Sequence[str]) -> None:
     """Refuse places that several slices share."""
-    places = 1 + int((np.diff(heights) > _SAME_PLACE).sum())
-    if places < len(heights):
+    again = np.flatnonzero(np.diff(heights) <= _SAME_PLACE)
+    if len(again):
         raise ScanError(
-            f"its {len(heights)} slices lie at only {places} places, as echoes or points of time "
-            "do. Put those of one volume into a folder of their own"
+            f"its {len(heights)} slices lie at only {len(heights) - len(again)} places, as echoes "
+            "or points of time do. Put those of one volume into a folder of their own: "
+            f"{some(f'{names[at]} and {names[at + 1]}' for at in again.tolist())} share one"
         )
 
 

@@ -29,7 +29,9 @@ def test_what_is_empty_is_absent(read):
     empty = read(RAMP, RescaleSlope="", RescaleIntercept="", PixelSpacing=["0", "0"])
     np.testing.assert_array_equal(empty.values[0], RAMP)
     assert (empty.spacing, empty.bits, empty.window) == (None, 16, None)
-    assert "spacing is unknown" in empty.warnings[0]
+    told, spacing = empty.warnings[0], empty.warnings[-1]
+    assert told == "elements that are empty count as absent: RescaleIntercept, RescaleSlope"
+    assert "spacing is unknown" in spacing
     only = read(RAMP, RescaleIntercept="-5", **SPACED)
     np.testing.assert_array_equal(only.values[0], RAMP - 5.0)
 

@@ -24,7 +24,7 @@ def volume():
 def _refused(folder, why, **given):
     with pytest.raises(ScanError, match=why) as told:
         read_dicom_series(folder, **given)
-    for secret in (files.NAME, files.IDENTITY, files.ROOT, ".dcm", str(folder)):
+    for secret in (files.NAME, files.IDENTITY, files.ROOT, str(folder)):
         assert secret not in str(told.value)
     return str(told.value)
 
@@ -91,7 +91,7 @@ def test_slices_that_make_up_no_volume_are_refused(tmp_path, volume):
         "5 slices lie at only 4 places": _again(),
         "1 of its 5 slices do not say where they lie": _again(ImagePositionPatient=None),
         "at right angles": _again(ImageOrientationPatient=[1, 0, 0, 1, 0, 0]),
-        "slice 5 of 5: .*decoded": _again(PixelData=b"\0\0", ImagePositionPatient=[0, 0, 8]),
+        "slice 5 of 5 .*decoded": _again(PixelData=b"\0\0", ImagePositionPatient=[0, 0, 8]),
         "1 of 5 x 6 x 3": files.dicom(
             np.zeros((5, 6, 3), np.uint8), colour=True, **files.geometry(AFFINE)
         ),
@@ -100,7 +100,7 @@ def test_slices_that_make_up_no_volume_are_refused(tmp_path, volume):
     for number, (why, dataset) in enumerate(odd.items()):
         folder = files.series(tmp_path / str(number), volume, AFFINE)
         files.save(dataset, folder / "odd.dcm")
-        _refused(folder, why)
+        assert ("odd.dcm" in _refused(folder, why)) == ("series or films" not in why)
 
 
 def test_a_copied_slice_counts_once_but_echoes_under_one_uid_are_refused(tmp_path, volume):
