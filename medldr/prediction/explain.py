@@ -11,11 +11,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.folders.files import write_text
+from medldr.folders.files import check_replaceable, whole_folder, write_text
 from medldr.plugins import takes_plugins
 from medldr.prediction.answers import Answers, Unreadable, refuse_no_answer
-from medldr.prediction.explainer import PAGE, Explainer
+from medldr.prediction.explainer import PAGE, Explainer, holds_heat_maps
 from medldr.prediction.predict import Inputs, answer, load_runs
+from medldr.prediction.trained import Trained
 from medldr.reporting.pages.prediction import Decided, Decision, prediction_page
 from medldr.reporting.writers.html import html_page
 
@@ -100,23 +101,34 @@ def explain(
         InputError: As `medldr.predict`, or if no item can be used, or `out` holds something.
     """
     loaded = load_runs(runs, device, precision)
-    explainer = Explainer(loaded, Path(out), force=force, keep=keep)
-    answers = answer(loaded, inputs, tta, path_column, group, spacing, explainer)
-    refuse_no_answer(answers)
+    out = Path(out)
+    check_replaceable(out, "heat maps", holds_heat_maps, force=force)
+    with whole_folder(out) as folder:  # an end on the way leaves what was there
+        explainer = Explainer(loaded, folder, keep=keep)
+        answers = answer(loaded, inputs, tta, path_column, group, spacing, explainer)
+        refuse_no_answer(answers)
+        answers = _with_notes(answers, explainer)
+        write_text(folder / PAGE, _page(loaded, answers, explainer, show_ids=show_ids))
+    return Explained(answers, tuple(explainer.heat), out, out / PAGE)
+
+
+def _with_notes(answers: Answers, explainer: Explainer) -> Answers:
     drawn, of_groups = tuple(explainer.notes.values()), answers.by_group
     if of_groups is not None:
         of_groups = replace(of_groups, notes=(*of_groups.notes, *drawn))
-    answers = replace(answers, notes=(*answers.notes, *drawn), by_group=of_groups)
+    return replace(answers, notes=(*answers.notes, *drawn), by_group=of_groups)
+
+
+def _page(
+    runs: Sequence[Trained], answers: Answers, explainer: Explainer, *, show_ids: bool
+) -> str:
     shown = answers
     if not show_ids:
         hidden = [Unreadable("an item", one.reason) for one in answers.unreadable]
         names = tuple(f"item {row}" for row in range(1, len(answers) + 1))
         shown = replace(answers, names=names, unreadable=tuple(hidden))
-    page = explainer.folder / PAGE
-    title = loaded[0].folder.resolve().name
-    made = prediction_page(decisions(title, shown), explainer.pictures, explainer.method)
-    write_text(page, html_page(made))
-    return Explained(answers, tuple(explainer.heat), explainer.folder, page)
+    title = runs[0].folder.resolve().name
+    return html_page(prediction_page(decisions(title, shown), explainer.pictures, explainer.method))
 
 
 def decisions(title: str, answers: Answers, widest: int | None = None) -> Decided:

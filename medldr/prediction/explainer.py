@@ -21,7 +21,7 @@ from medldr.evaluation.explain.grad_cam import METHOD as GRAD_CAM
 from medldr.evaluation.explain.grad_cam import NoMapError, grad_cam
 from medldr.evaluation.explain.token_map import METHOD as TOKEN_MAP
 from medldr.evaluation.explain.token_map import token_map
-from medldr.folders.files import atomic, check_replaceable, storage_errors
+from medldr.folders.files import atomic
 from medldr.prediction.answers import decided, mean_threshold
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained
@@ -37,8 +37,7 @@ class Explainer:
 
     Args:
         runs: What answers.
-        folder: Where pictures are written, named by the item's row among the answers.
-        force: Replace those of an earlier call.
+        folder: Where pictures are written, named by the item's row among the answers; it exists.
         keep: Whether heat maps are kept as numbers, too.
 
     Attributes:
@@ -47,19 +46,9 @@ class Explainer:
             is zero everywhere.
         method: How maps are made, in words.
         notes: By run, why it has no maps.
-
-    Raises:
-        InputError: If the folder already has pictures.
     """
 
-    def __init__(
-        self, runs: Sequence[Trained], folder: Path, *, force: bool = False, keep: bool = False
-    ) -> None:
-        check_replaceable(
-            folder, "heat maps", lambda folder: (folder / PAGE).is_file(), force=force
-        )
-        with storage_errors(folder):
-            folder.mkdir(parents=True, exist_ok=True)
+    def __init__(self, runs: Sequence[Trained], folder: Path, *, keep: bool = False) -> None:
         self.runs = runs
         self.folder = folder
         self.heat: list[NDArray[np.float32]] = []
@@ -78,8 +67,6 @@ class Explainer:
         del item  # its name may be a patient's
         target = decided(prob[None], self._positive, self._threshold).tolist()
         self._count += 1
-        if self._count == 1:  # only now is it certain that there are new ones
-            self._remove_earlier()
         heats = []
         for run, one in zip(self.runs, images, strict=True):
             try:
@@ -103,12 +90,10 @@ class Explainer:
             png = base64.b64encode(content.getvalue()).decode()
             self.pictures.append((png, not heat.any()))
 
-    def _remove_earlier(self) -> None:
-        if not (self.folder / PAGE).is_file():
-            return
-        for earlier in (*self.folder.glob("*.png"), self.folder / PAGE):
-            if _OURS.fullmatch(earlier.name):
-                earlier.unlink(missing_ok=True)
+
+def holds_heat_maps(folder: Path) -> bool:
+    """Whether a folder holds heat maps of an earlier call, and nothing else."""
+    return all(_OURS.fullmatch(path.name) for path in folder.iterdir())
 
 
 def _method(run: Trained) -> str:

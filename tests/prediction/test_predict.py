@@ -436,4 +436,29 @@ def test_an_explanation_has_answers_pictures_and_heat(lab, medldr, tmp_path):
         assert path.read_bytes() == (tmp_path / "cli" / path.name).read_bytes()
     with pytest.raises(InputError, match="none of 1 items"):
         explain(lab.picture, ["none.png"], tmp_path / "nothing")
-    assert not (tmp_path / "nothing" / "index.html").exists()
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_heat_maps_that_were_stopped_leave_what_was_there(lab, tmp_path, monkeypatch):
+    names = [lab.picture_files / f"bob_{number}.png" for number in range(2)]
+    explain(lab.picture, names[:1], tmp_path / "why")
+    before = (tmp_path / "why" / "index.html").read_bytes()
+    drawn, made = explainer._heat, []
+
+    def stops(*of):
+        if made:
+            raise KeyboardInterrupt
+        made.append(of)
+        return drawn(*of)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(explainer, "_heat", stops)
+        for folder in ("why", "new"):
+            made.clear()
+            with pytest.raises(KeyboardInterrupt):
+                explain(lab.picture, names, tmp_path / folder, force=True)
+    assert (tmp_path / "why" / "index.html").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["why"]
+    (tmp_path / "why" / "mine.txt").touch()
+    with pytest.raises(InputError, match="left alone"):
+        explain(lab.picture, names, tmp_path / "why", force=True)
