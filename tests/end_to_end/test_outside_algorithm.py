@@ -74,7 +74,7 @@ def test_an_algorithm_of_an_outside_package_trains_from_a_config(lab, medldr):
         assert (refused.code, words) == (2, words), refused.out
     with pytest.raises(InputError, match="--plugins mylab"):
         api.load_model(run)
-    for command in ("verify", "report", "compare"):  # they need no plug-in
+    for command in ("verify", "report"):  # they need no plug-in
         assert medldr(command, run).code == 0
     assert "mylab.logit_noise" not in sys.modules
     assert api.load_model(run, plugins=["mylab"]).training is False
