@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.image_table import ImageTable
+from medldr.data.listing.names import tidied
+from medldr.data.listing.ruined_ids import ruined_ids
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.metadata_columns import check_columns, choose, decimal_points
 from medldr.errors import InputError, did_you_mean
@@ -53,7 +55,7 @@ def add_metadata(table: ImageTable, path: Path, config: EvaluationConfig) -> Ima
     rows = _rows_by_key(sheet, key)
     check_columns(config, names)
     keys = (table.ids if key == "id" else table.groups).tolist()
-    matched = [rows.get(name) if name else None for name in keys]
+    matched = [rows.get(tidied(name)) if name else None for name in keys]
     absent = matched.count(None)
     if absent == len(matched):
         raise InputError(
@@ -81,13 +83,15 @@ def _rows_by_key(sheet: Sheet, key: str) -> dict[str, tuple[str, ...]]:
         InputError: If a row says not whose they are, or two rows of one differ; names the line.
     """
     at = sheet.names.index(key)
+    if ruined := ruined_ids(f"the column {key!r}", sheet.column(key), sheet.at):
+        raise InputError(f"data.metadata: {sheet.path}: {ruined[0]}")
     rows: dict[str, tuple[str, ...]] = {}
     for number, row in enumerate(sheet.rows):
         where = f"data.metadata: {sheet.path}, {sheet.at(number)}"
         if not row[at]:
             raise InputError(f"{where}: the column {key!r} is empty")
         values = row[:at] + row[at + 1 :]
-        if rows.setdefault(row[at], values) != values:
+        if rows.setdefault(tidied(row[at]), values) != values:
             raise InputError(
                 f"{where}: {key} {row[at]!r} appears a second time with other values. Keep one of "
                 "the rows"

@@ -25,6 +25,7 @@ from medldr.data.listing.folders import walk
 from medldr.data.listing.image_names import cases_of
 from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.places import ABSENT, find_places, near_name, near_root
+from medldr.data.listing.ruined_ids import ruined_ids
 from medldr.data.listing.tables import Sheet, read_sheet, sheet_of_book
 from medldr.errors import InputError, some
 
@@ -135,9 +136,7 @@ def _rows_of(sheet: Sheet, columns: Sequence[str], group: str | None) -> Iterato
     """The rows of a table with a column for each image."""
     for name in columns:
         sheet.require(name, "--path")
-    if group is not None:
-        sheet.require(group, "--group")
-    groups = sheet.column(group) if group is not None else [""] * len(sheet)
+    groups = _groups(sheet, group)
     for of, texts in zip(groups, zip(*map(sheet.column, columns), strict=True), strict=True):
         yield _of_several(texts, sheet.path.parent)._replace(group=of)
 
@@ -242,10 +241,18 @@ def _of_table(sheet: Sheet, column: str | None, group: str | None) -> Iterable[I
         place = sheet.at(names.index(""))
         raise InputError(f"{sheet.path}, {place}: names no file. Fill the cell, or drop the row")
     items = _of_paths(names, sheet.path.parent)
-    if group is None:
-        return items
-    sheet.require(group, "--group")
-    return [i._replace(group=of) for i, of in zip(items, sheet.column(group), strict=True)]
+    return [i._replace(group=of) for i, of in zip(items, _groups(sheet, group), strict=True)]
+
+
+def _groups(sheet: Sheet, column: str | None) -> list[str]:
+    """The group of each row; empty where none is known."""
+    if column is None:
+        return [""] * len(sheet)
+    sheet.require(column, "--group")
+    groups = sheet.column(column)
+    if ruined := ruined_ids(f"the column {column!r}", groups, sheet.at):
+        raise InputError(f"--group: {sheet.path}: {ruined[0]}")
+    return groups
 
 
 def _column(sheet: Sheet, column: str | None) -> str:

@@ -11,7 +11,9 @@ import pytest
 from own_scans import built, notes_of, picture, refused, run_file, table
 from PIL import Image
 
+from medldr.errors import InputError
 from medldr.folders.files import RunFolder
+from medldr.prediction.items import find_items
 
 
 @pytest.fixture
@@ -245,6 +247,52 @@ def test_rows_without_a_file_may_be_left_out(tmp_path, pictures, trained):
     ended, folder = trained(file, on_bad_file="skip")
     assert ended.code == 3, ended.err
     assert "gone.png,there is no such file" in folder.bad_files.read_text()
+
+
+RUINED = ("1,23457E+17", "#N/A", "02. Jan")
+
+
+@pytest.mark.parametrize("key", ["id", "group"])
+def test_ids_that_a_spreadsheet_ruined_are_refused_with_their_lines(tmp_path, pictures, key):
+    ids = [*RUINED, "p3", "p4", "p5"]
+    lines = [f'{p},{"ab"[n % 2]},"{ids[n]}"' for n, p in enumerate(pictures(6))]
+    file = tmp_path / "scans.csv"
+    file.write_text("\n".join(["path,label,who", *lines, ""]))
+    said = refused(file, **{key: "who"})
+    assert "has 3 ids that a spreadsheet has changed" in said
+    for line, ruined in enumerate(RUINED, 2):
+        assert f"line {line} {ruined!r}" in said
+    assert "Format the column as text" in said
+    assert built(file).table.ids[0] == "p0.png"  # a further column may hold what it likes
+    if key == "group":
+        with pytest.raises(InputError, match=r"group: .*3 ids .*line 2 '1,23457E\+17'"):
+            find_items([file], 2, group="who")
+
+
+def test_blanks_that_are_not_seen_make_no_second_class(tmp_path, pictures):
+    ways = ("benign", "benign\u00a0", "\u200bbenign", "be\u200bnign")
+    rows = [(name, ways[n // 2] if n % 2 else "malignant") for n, name in enumerate(pictures(8))]
+    columns = "path,la\u200bbel\u00a0"
+    assert built(table(tmp_path, rows, columns)).table.class_names == ("benign", "malignant")
+    for n, way in enumerate((*ways, "malignant", "malignant\u200b")):
+        for hospital in ("a", "b\u00a0"):
+            picture(tmp_path / "tree" / hospital / way / f"{hospital[0]}{n}.png", n)
+    picture(tmp_path / "tree" / "b" / "benign" / "9.png", 9)
+    for name, keys in (("table", {"folders": ["domain", "label"]}), ("domain_folders", {})):
+        found = built(None, name=name, root=str(tmp_path / "tree"), **keys).table
+        assert found.class_names == ("benign", "malignant")
+        assert sorted(set(found.domains.tolist())) == ["a", "b"]
+
+
+def test_faults_of_several_columns_are_in_one_message(tmp_path, pictures):
+    names = pictures(6)
+    rows = [(name, "ab"[n % 2], "HHh"[n % 3], "train" if n else "tets", "i") for n, name in
+            enumerate(names)]  # fmt: skip
+    rows[3] = (names[3], "A", "H", "train", "j")
+    file = table(tmp_path, rows, "path,label,site,part,key")
+    said = refused(file, domain="site", split="part", id="key")
+    for fault in ("'a' in line 2", "two domains", "'tets' is no split", "the same id 'i'"):
+        assert fault in said
 
 
 def test_ids_may_have_blanks_but_differ(tmp_path, pictures):

@@ -39,6 +39,7 @@ SPLIT_WORDS: Final = {
 _MARKS: Final = re.compile(r"(?<!\d)[ _-]+|[ _-]+(?!\d)")
 _MEANT: Final = re.compile(r"^-(?=\d)|-$")
 """Marks that carry meaning beside those between digits: a minus sign, and the minus of ``ER-``."""
+_UNSEEN: Final = re.compile("[\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a-\u202e]")
 _LISTED: Final = 5
 
 
@@ -53,13 +54,15 @@ def composed(text: str) -> str:
 
 
 def tidied(name: str) -> str:
-    r"""A name with composed letters and single blanks.
+    r"""A name with composed letters and single blanks, and without characters of no width.
+
+    Those that join letters or keep them apart stay within a word: they change how it looks.
 
     Example:
-        >>> tidied("O\u0308dem  links ")
+        >>> tidied("O\u0308dem\u00a0 li\u200bnks ")
         'Ödem links'
     """
-    return " ".join(trim(composed(name)).split())
+    return " ".join(trim(composed(_UNSEEN.sub("", name))).split())
 
 
 def spelled_plainly(name: str) -> str:
@@ -199,7 +202,7 @@ def split_of(word: str) -> str | None:
         >>> split_of("Validation"), split_of("ID-Test"), split_of("hospital_a")
         ('val', 'id_test', None)
     """
-    plain = word.strip().casefold()
+    plain = tidied(word).casefold()
     return SPLIT_WORDS.get(plain) or SPLIT_WORDS.get(re.sub("[- ]", "_", plain))
 
 

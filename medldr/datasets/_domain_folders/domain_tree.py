@@ -20,7 +20,7 @@ from medldr.data.counting import some
 from medldr.data.listing.folders import describe_folder, holds_packs, read_folder
 from medldr.data.listing.item_frame import Listing, texts
 from medldr.data.listing.kinds import OWN_PICTURES, PICTURES, tell_not_read
-from medldr.data.listing.names import composed, look_alikes, spelled_plainly, split_of
+from medldr.data.listing.names import composed, look_alikes, spelled_plainly, split_of, tidied
 from medldr.data.listing.trees import Tree, list_tree
 from medldr.datasets._domain_folders.benchmarks import Known
 from medldr.datasets._domain_folders.location import LAYOUT
@@ -53,11 +53,11 @@ def list_pictures(folder: Path, known: Known | None, *, nested: bool) -> Listing
     names = _domain_folders(folder, known, notes)
     endings = PICTURES if known is not None else OWN_PICTURES
     tree = list_tree(folder, ("domain", "label"), endings=endings, only=names)
-    by_class: ByClass = {composed(name): {} for name in names}
+    by_class: ByClass = {tidied(name): {} for name in names}
     for domain, name in tree.folders:
-        by_class[composed(domain)].setdefault(composed(name), [])
+        by_class[tidied(domain)].setdefault(tidied(name), [])
     for item in sorted(tree.items, key=lambda one: one.path.rpartition("/")[0]):
-        domain, name = map(composed, item.names)
+        domain, name = map(tidied, item.names)
         by_class[domain][name].append(item.path)
     # Labels must not depend on which domain lacks a class, hence over all of them.
     _require_layout(folder, by_class, tree, known, nested=nested)
@@ -107,7 +107,7 @@ def domain_names(folder: Path, known: Known | None) -> list[str]:
     Raises:
         InputError: If its folders are splits, or two of them are one domain.
     """
-    return list(dict.fromkeys(map(composed, _domain_folders(folder, known, []))))
+    return list(dict.fromkeys(map(tidied, _domain_folders(folder, known, []))))
 
 
 def without_blacklist(listing: Listing, file: Path, folder_name: str) -> Listing:
@@ -167,7 +167,7 @@ def _domain_folders(folder: Path, known: Known | None, notes: list[str]) -> list
                 f"folders not used because they are not domains of {known.title}: {_first(others)}."
             )
         return list(known.domains)
-    domains = sorted(set(map(composed, names)))
+    domains = sorted(set(map(tidied, names)))
     if domains and all(map(split_of, domains)):
         raise InputError(
             f"{folder}: its folders {', '.join(domains)} are called like splits, not like domains. "
@@ -181,13 +181,13 @@ def _domain_folders(folder: Path, known: Known | None, notes: list[str]) -> list
             f"{folder}: {pair[0]} and {pair[1]} would be two domains, but differ only in spelling. "
             "Rename or merge the folders"
         )
-    return sorted(names, key=composed)
+    return sorted(names, key=tidied)
 
 
 def _require_layout(
     folder: Path, by_class: ByClass, tree: Tree, known: Known | None, *, nested: bool
 ) -> None:
-    loose = Counter(composed(path.split("/")[0]) for path in tree.shallow if "/" in path)
+    loose = Counter(tidied(path.split("/")[0]) for path in tree.shallow if "/" in path)
     bare = [name for name in by_class if loose[name] and not any(by_class[name].values())]
     at_top = [path for path in tree.shallow if "/" not in path]
     if bare:

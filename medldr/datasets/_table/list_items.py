@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
+import numpy as np
+
 from medldr.data.counting import counted, some, tally
 from medldr.data.files.scan import Source
 from medldr.data.image_table import BadFile
@@ -18,11 +20,12 @@ from medldr.data.listing.names import (
     join_groups,
     one_spelling,
     split_of,
+    tidied,
 )
 from medldr.data.listing.places import find_places
 from medldr.datasets._table.config import Config
 from medldr.datasets._table.faults import NO_IMAGE, NO_LABEL, LeftOut, check_rows
-from medldr.datasets._table.labels import many_labels, refuse_look_alikes, single_labels
+from medldr.datasets._table.labels import Labels, many_labels, refuse_look_alikes, single_labels
 from medldr.datasets._table.read_rows import read_rows
 from medldr.errors import InputError
 
@@ -54,15 +57,28 @@ def list_items(config: Config) -> Listing:
     rows = rows.take([row for row in range(len(rows)) if row not in out])
     if not len(rows):
         raise InputError(f"{rows.where}: no row has both a file and a label")
-    if rows.multi_label:
-        labels = many_labels(rows, config.classes, config.uncertain)
-    else:
-        labels = single_labels(rows, config.classes)
-    domains, of_domains = one_spelling(rows.roles.get("domain", [""] * len(rows)), "domain")
-    refuse_look_alikes(rows, domains, "domain")
-    groups, of_groups = _groups(rows, domains, config)
-    splits, of_splits = _splits(rows, groups)
-    _require_different_ids(rows)
+    faults = _Faults()
+    nothing = [""] * len(rows)
+    labels = Labels((), np.empty(0, np.int64), ())
+    with faults:
+        if rows.multi_label:
+            labels = many_labels(rows, config.classes, config.uncertain)
+        else:
+            labels = single_labels(rows, config.classes)
+    domains, of_domains = one_spelling(rows.roles.get("domain", nothing), "domain")
+    with faults:
+        refuse_look_alikes(rows, domains, "domain")
+    groups: list[str] = nothing
+    splits: list[str] = nothing
+    of_groups: tuple[str, ...] = ()
+    of_splits: list[str] = []
+    with faults:
+        groups, of_groups = _groups(rows, domains, config)
+    with faults:
+        splits, of_splits = _splits(rows, groups)
+    with faults:
+        _require_different_ids(rows)
+    faults.tell()
     columns = {name: rows.columns[name] for name in config.columns if name not in rows.select}
     lacking = [" ".join(rows.missing(row)) or "none" for row in range(len(rows))]
     if set(lacking) - {"none"}:
@@ -86,6 +102,23 @@ def list_items(config: Config) -> Listing:
         skipped=skipped,
         unused=rows.places.unused,
     )
+
+
+class _Faults(list[InputError]):
+    """What is wrong with several columns, told in one message."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, InputError):
+            self.append(error)
+        return isinstance(error, InputError)
+
+    def tell(self) -> None:
+        """Raise all of them as one."""
+        if self:
+            raise InputError("\n".join(map(str, self))) from self[0]
 
 
 def _left_out(rows: Rows, left_out: LeftOut) -> list[str]:
@@ -166,7 +199,7 @@ def _splits(rows: Rows, groups: Sequence[str]) -> tuple[list[str], list[str]]:
             f"  {listed}\nWrite one of {', '.join(SPLIT_WORDS)} in each, let `medldr data split` "
             "make splits of folds, or leave data.split unset: medldr divides them"
         )
-    others = [f"{w!r} {split}" for w, split in meant.items() if split != w.strip().casefold()]
+    others = [f"{w!r} {split}" for w, split in meant.items() if split != tidied(w).casefold()]
     note = f"words of data.split are read as splits: {some(sorted(others), _FAULTS)}"
     return [meant[word] or "" for word in words], [note] if others else []
 

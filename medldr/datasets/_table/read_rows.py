@@ -11,8 +11,9 @@ from medldr.data.files.scan import Source
 from medldr.data.listing.image_names import images_of_cases, rows_of_cases
 from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import ARCHIVE, names_scan
-from medldr.data.listing.names import composed
+from medldr.data.listing.names import tidied
 from medldr.data.listing.places import Places, find_places, find_places_of_several
+from medldr.data.listing.ruined_ids import ruined_ids
 from medldr.data.listing.tables import Sheet, read_sheet
 from medldr.data.listing.trees import read_tree
 from medldr.data.metadata_columns import decimal_points
@@ -69,11 +70,11 @@ def read_rows(config: Config) -> Rows:
 
 def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
     """The columns that a configuration names; their files are not yet looked for."""
-    columns = {composed(name): name for name in sheet.names}
+    columns = {tidied(name): name for name in sheet.names}
 
     def cells(key: str, name: str) -> list[str]:
-        if composed(name) in columns:
-            return sheet.column(columns[composed(name)])
+        if tidied(name) in columns:
+            return sheet.column(columns[tidied(name)])
         for part in sheet.joined(name):
             if part not in sheet.names:
                 raise _absent(sheet, key, part)
@@ -128,6 +129,9 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
                 f"the column {name!r} (data.{key}) is empty in {len(empty):,} of {len(rows):,} "
                 f"rows: {rows.examples(empty)}. {cure}"
             )
+    for key in ("id", "group"):
+        if key in rows.roles:
+            faults += ruined_ids(f"the column of data.{key}", rows.roles[key], sheet.at)
     return replace(rows, faults=tuple(faults))
 
 
