@@ -28,12 +28,13 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
             continue
         try:
             row = json.loads(line)
-        except (json.JSONDecodeError, RecursionError):
+        except (ValueError, RecursionError):
             row = None
-        if not isinstance(row, dict):
+        place = [row.get(key) for key in ("epoch", "step")] if isinstance(row, dict) else [""]
+        if not all(value is None or _is_number(value) for value in place):
             broken += 1
             continue
-        key: tuple[Any, ...] = (row.get("epoch"), row.get("step"))
+        key: tuple[Any, ...] = tuple(place)
         # Normalised weights are of the step at which they were trained in an earlier stage.
         key = (number,) if key == (None, None) else (*key, stage_of(row))
         newest.pop(key, None)

@@ -28,7 +28,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from medldr.console import Console
 from medldr.errors import InputError
@@ -61,7 +61,7 @@ class OwnerRecord(Record):
     start: str | None
     heartbeat: float
     place: str
-    token: str
+    token: str = Field(pattern=r"^[0-9a-z]{1,64}$")  # it becomes part of a file's name
     released: float | None = None
 
 
@@ -318,7 +318,7 @@ def _read(path: Path) -> OwnerRecord | None:
             content = json.loads(path.read_text())
         except FileNotFoundError:
             return None
-        except (json.JSONDecodeError, UnicodeDecodeError):
+        except (ValueError, RecursionError):  # the first also stands for what is not UTF-8
             time.sleep(0.05)
             continue
         try:

@@ -104,6 +104,13 @@ def test_a_damaged_record_is_a_record_or_a_refusal(run, name, data):
     assert not said or path.name in said or run.name in said
 
 
+def _says(content):
+    try:
+        return json.loads(content)
+    except ValueError:
+        return content
+
+
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(data=st.data())
 def test_a_damaged_run_is_verified_and_read_without_a_stumble(run, data):
@@ -114,7 +121,8 @@ def test_a_damaged_run_is_verified_and_read_without_a_stumble(run, data):
         changed = data.draw(damages(whole))
         path.write_bytes(changed)
         verdict = verify_run(RunFolder(run))
-        if name not in ("owner.json", "sweep.json") and changed != whole:
+        same = name == "run.json" and _says(changed) == _says(whole)  # its layout is free
+        if name not in ("owner.json", "sweep.json") and changed != whole and not same:
             assert verdict is None or verdict.differs
         medldr.results(run)
     except InputError:
