@@ -13,7 +13,6 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from medldr.config import load_config
@@ -69,7 +68,7 @@ def not_followed(files: RunFolder) -> str:
     manifest = section(values, "data").get("manifest")
     if _outside(values):
         return "config.yaml names other packages, which are not allowed, so its hash is unchecked"
-    if manifest is not None and not Path(str(manifest)).is_file():
+    if manifest is not None and not (files.path / str(manifest)).is_file():
         return "config.yaml names a manifest of splits that is not here, so its hash is unchecked"
     return ""
 
