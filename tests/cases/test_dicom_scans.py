@@ -265,3 +265,69 @@ def test_pictures_of_all_kinds_are_on_one_scale(tmp_path):
     assert {image.shape for image in found.values()} == {(3, 8, 8)}
     np.testing.assert_array_equal(found["grey.png"], found["colour.png"])
     np.testing.assert_allclose(found["grey.png"], found[names[0]], atol=1 / 255)
+
+
+# How the patient lay
+
+_STANDARD = {"axial": ("L", "P"), "coronal": ("L", "F"), "sagittal": ("P", "F")}
+_DIRECTIONS = {
+    "L": (1, 0, 0), "R": (-1, 0, 0), "P": (0, 1, 0), "A": (0, -1, 0),
+    "H": (0, 0, 1), "F": (0, 0, -1),
+}  # fmt: skip
+_OPPOSITE = {"L": "R", "R": "L", "P": "A", "A": "P", "H": "F", "F": "H"}
+
+
+def recordings(shown, row, column):
+    """A picture recorded in every way: its pixels, and the directions of rows and columns."""
+    for transposed in (False, True):
+        for flip_row in (False, True):
+            for flip_column in (False, True):
+                pixels = shown[:: -1 if flip_column else 1, :: -1 if flip_row else 1]
+                along = [_OPPOSITE[row] if flip_row else row]
+                along += [_OPPOSITE[column] if flip_column else column]
+                yield (pixels.T, along[::-1]) if transposed else (pixels, along)
+
+
+@pytest.mark.parametrize("plane", list(_STANDARD))
+def test_a_slice_is_one_picture_however_it_was_recorded(tmp_path, plane):
+    shown = np.random.default_rng(1).integers(0, 900, (5, 4)).astype(np.int16)
+    names = []
+    for n, (pixels, along) in enumerate(recordings(shown, *_STANDARD[plane])):
+        lie = {
+            "ImageOrientationPatient": [x for letter in along for x in _DIRECTIONS[letter]],
+            "ImagePositionPatient": [0, 0, 0],
+            "SliceThickness": 1,
+            "PixelSpacing": [2, 1] if pixels.shape == shown.shape else [1, 2],
+        }
+        dataset = dicom_files.dicom(np.ascontiguousarray(pixels), **lie)
+        names.append(dicom_files.save(dataset, tmp_path / f"{n}.dcm").name)
+    file = table(tmp_path, names)
+    for image in images_of(file, window=(0.0, 1000.0)).values():
+        np.testing.assert_allclose(image[0] * 1000, shown, atol=1e-3)
+    assert {one.spacing for one in built(file).table.facts} == {(2.0, 1.0)}
+    assert "7 items: it was turned upright" in notes_of(file)
+    for name in names:  # the volume of the slice alone is the same picture
+        folder = tmp_path / name.removesuffix(".dcm")
+        folder.mkdir()
+        (tmp_path / name).rename(folder / name)
+    folders = table(tmp_path, [name.removesuffix(".dcm") for name in names], name="folders.csv")
+    for image in images_of(folders, window=(0.0, 1000.0)).values():
+        np.testing.assert_allclose(image[0] * 1000, shown, atol=1e-3)
+
+
+def test_a_projection_is_upright_but_keeps_the_side_that_it_is_seen_from(tmp_path):
+    shown = radiograph(5, (5, 4))
+    names = []
+    for n, (pixels, along) in enumerate(recordings(shown, "L", "F")):
+        dataset = dicom_files.dicom(
+            np.ascontiguousarray(pixels), bits=12, Modality="DX", PatientOrientation=along
+        )
+        names.append(dicom_files.save(dataset, tmp_path / f"{n}.dcm").name)
+    images = images_of(table(tmp_path, names), window=(0.0, 4095.0))
+    for n, along in enumerate((["A", "F"], ["P", "F"], ["A", "R"], ["P", "L"], ["", ""])):
+        dataset = dicom_files.dicom(shown, bits=12, Modality="DX", PatientOrientation=along)
+        names.append(dicom_files.save(dataset, tmp_path / f"side{n}.dcm").name)
+    images |= images_of(table(tmp_path, names), window=(0.0, 4095.0))
+    assert len(images) == 13
+    for image in images.values():
+        np.testing.assert_allclose(image[0] * 4095, shown, atol=1e-3)

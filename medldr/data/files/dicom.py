@@ -32,6 +32,7 @@ from medldr.data.files.dicom_geometry import (
     spacing_of_pixels,
     stack,
     thickness_of,
+    upright,
 )
 from medldr.data.files.dicom_pixels import Frames, frames_of
 from medldr.data.files.nifti import canonical, spacing_of
@@ -46,6 +47,7 @@ _MAPS: Final = frozenset(
     }
 )
 """Classes of what was drawn or computed on a scan."""
+_TURNED: Final = "it was turned upright, because its header says how the patient lay"
 _CAPTURE: Final = str(uid.SecondaryCaptureImageStorage)
 """Class of pictures of a screen; those of several frames begin with it, too."""
 
@@ -101,9 +103,10 @@ def read_dicom_file(path: Path) -> Scan:
         path: The file, whatever its name.
 
     Returns:
-        Of one frame, a picture ``(C, rows, columns)``, though it may be a slice of a volume, with
-        the spacing between rows and between columns. Of several frames that have places, a volume
-        ``(C, X, Y, Z)``, RAS+. Of others, ``(C, columns, rows, frames)`` in the order of the file.
+        Of one frame, a picture ``(C, rows, columns)``, though it may be a slice of a volume, turned
+        as `upright` does it, with the spacing between rows and between columns. Of several frames
+        that have places, a volume ``(C, X, Y, Z)``, RAS+. Of others, ``(C, columns, rows, frames)``
+        in the order of the file.
 
     Raises:
         ScanError: If it is no DICOM file, holds no picture, or cannot be decoded.
@@ -114,7 +117,10 @@ def read_dicom_file(path: Path) -> Scan:
     if count == 1:
         measures = functional_group(dataset, 0, "PixelMeasuresSequence") or dataset
         spacing, unknown = spacing_of_pixels(measures)
-        return _scan(frames, frames.values[0].transpose(2, 0, 1), unknown, spacing=spacing)
+        values, spacing = upright(_as_volume(frames), spacing, dataset)
+        turned = not np.array_equal(values, frames.values[0].transpose(2, 0, 1))
+        said = (*unknown, _TURNED) if turned else unknown
+        return _scan(frames, values, said, spacing=spacing)
     planes = planes_of(dataset, count)
     if planes is None:
         return replace(_scan(frames, _as_volume(frames), ()), frames=count)

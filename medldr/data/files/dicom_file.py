@@ -37,7 +37,7 @@ SHAPE: Final = ("Rows", "Columns", "SamplesPerPixel", "NumberOfFrames")
 
 DESCRIPTION: Final = (
     *("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "SeriesNumber", "Modality"),
-    *("InstanceNumber", "WindowCenter", "WindowWidth", "VOILUTFunction"),
+    *("PatientOrientation", "InstanceNumber", "WindowCenter", "WindowWidth", "VOILUTFunction"),
 )
 """Elements that only describe a picture. A broken one counts as missing."""
 

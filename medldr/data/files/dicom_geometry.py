@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from medldr.data.counting import some
 from medldr.data.files.dicom_file import functional_group
+from medldr.data.files.geometry import across, as_picture, seen_as
+from medldr.data.files.nifti import canonical
 from medldr.data.files.scan import ScanError
 
 _SAME_DIRECTION: Final = 1e-3
@@ -174,6 +176,52 @@ def _numbers(dataset: Any, name: str, count: int) -> NDArray[np.float64] | None:
     except (ValueError, TypeError):
         return None
     return numbers if len(numbers) == count and np.isfinite(numbers).all() else None
+
+
+def upright(
+    values: NDArray[Any], spacing: tuple[float, float] | None, dataset: Any
+) -> tuple[NDArray[Any], tuple[float, float] | None]:
+    """A picture as radiologists see it, however it was recorded.
+
+    Source:
+        Our choice. A slice that says where it lies becomes the picture that the volume of it alone
+        becomes: the patient's right on the left, the front (in other planes the head) at the top.
+        A projection (PatientOrientation, PS3.3, C.7.6.1.1.1) has the head, or else the front, at
+        the top and the right on the left; what is seen from the side, as a lateral view or a
+        breast, keeps its side.
+
+    Args:
+        values: ``(C, columns, rows, 1)``, as recorded.
+        spacing: mm between rows and between columns; None if unknown.
+        dataset: Of the file.
+
+    Returns:
+        ``(C, rows, columns)``, and mm between these rows and columns.
+
+    Raises:
+        ScanError: If its directions are not at right angles.
+    """
+    plane = plane_of(dataset, 0)
+    if plane is not None:
+        volume, affine = canonical(values, stack([plane]).affine)
+        if spacing is not None:
+            lengths = tuple(np.linalg.norm(affine[:3, :3], axis=0).tolist())
+            _, turned = seen_as(volume.shape[1:], lengths, 2)
+            assert turned is not None
+            spacing = turned[0], turned[1]
+        return as_picture(volume, across(volume.shape[1:], None), 0, placed=True), spacing
+    picture = as_picture(values, 2, 0, placed=False)
+    letters = [str(word)[:1] for word in dataset.get("PatientOrientation") or ()]
+    if len(letters) != 2:
+        return picture, spacing
+    if letters[0] in ("H", "F") and letters[1] not in ("H", "F"):
+        picture, letters = picture.swapaxes(1, 2), letters[::-1]
+        spacing = spacing and (spacing[1], spacing[0])
+    if letters[0] == "R":
+        picture = picture[:, :, ::-1]
+    if letters[1] in ("H", "A"):
+        picture = picture[:, ::-1]
+    return picture, spacing
 
 
 def stack(planes: Sequence[Plane]) -> Stack:

@@ -132,11 +132,15 @@ def as_dims(scan: Scan, rules: Rules) -> Scan:
         return scan
     axis = across(scan.spatial, scan.spacing)
     number = 0 if rules.frame == "first" else scan.spatial[axis] // 2
-    flat = np.take(scan.values, number, axis=axis + 1).swapaxes(1, 2)  # rows are the second axis
-    if scan.affine is not None:
-        flat = flat[:, ::-1, ::-1]
+    flat = as_picture(scan.values, axis, number, placed=scan.affine is not None)
     _, spacing = seen_as(scan.spatial, scan.spacing, 2)
-    return replace(scan, values=np.ascontiguousarray(flat), spacing=spacing, affine=None)
+    return replace(scan, values=flat, spacing=spacing, affine=None)
+
+
+def as_picture(values: NDArray[Any], axis: int, number: int, *, placed: bool) -> NDArray[Any]:
+    """A slice ``(C, rows, columns)`` of a volume ``(C, X, Y, Z)``, turned where that is RAS+."""
+    flat = np.take(values, number, axis=axis + 1).swapaxes(1, 2)  # rows are the second axis
+    return np.ascontiguousarray(flat[:, ::-1, ::-1] if placed else flat)
 
 
 def apart(one: Grid, other: Grid) -> float:
