@@ -79,6 +79,9 @@ def explain(
     tokens (a ViT) gradient-weighted attention. Where a network has neither feature maps nor
     attention between patches there are answers alone, and a note says why.
 
+    Beside the picture of a volume that a file holds, ``0001.png``, lies its heat map on the grid of
+    the scan, ``0001.nii.gz``, to be laid over it in a viewer.
+
     What is drawn is the class that is decided for: of a volume, the axial, coronal and sagittal
     plane through the strongest heat, and the same planes under the heat map.
 

@@ -1,4 +1,4 @@
-"""Heat maps of new items, as pictures in a folder and on one page."""
+"""Heat maps of new items, as pictures and volumes in a folder and on one page."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from medldr.evaluation.explain.token_map import METHOD as TOKEN_MAP
 from medldr.evaluation.explain.token_map import token_map
 from medldr.folders.files import atomic
 from medldr.prediction.answers import decided, mean_threshold
+from medldr.prediction.heat_volume import write_heat_volume
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained
 
 PAGE: Final = "index.html"
-_OURS: Final = re.compile(r"\d{4,}\.png|index\.html")
+_OURS: Final = re.compile(r"\d{4,}\.(png|nii\.gz)|index\.html")
 MOST: Final = 200
 """Pictures on the page; the folder has all."""
 
@@ -64,7 +65,6 @@ class Explainer:
 
     def __call__(self, item: Item, images: Sequence[NewItem], prob: NDArray[np.float64]) -> None:
         """Draw one item."""
-        del item  # its name may be a patient's
         target = decided(prob[None], self._positive, self._threshold).tolist()
         self._count += 1
         heats = []
@@ -78,6 +78,9 @@ class Explainer:
         heat, first = np.mean(heats, axis=0), self.runs[0]
         if self._keep:
             self.heat.append(heat if len(heat) > 1 else heat[0])
+        if len(heat) == 1:  # each view has a grid of its own
+            name = f"{self._count:04}.nii.gz"  # the item's own may be a patient's
+            write_heat_volume(self.folder / name, heat[0], item, images[0], first.reader)
         parts = np.split(images[0].image, max(1, len(first.reader.images)))
         each = np.broadcast_to(heat, (len(parts), *heat.shape[1:]))  # channels share a map
         picture = explanations(parts, list(each), first.record.reading.get("spacing"))

@@ -274,8 +274,12 @@ def test_explanations_are_a_folder_of_pictures_and_a_page_without_names(lab, med
     ended = medldr(*words, "--explain", tmp_path / "why")
     assert ended.code == 0, ended.err
     assert sorted(p.name for p in (tmp_path / "why").iterdir()) == [
-        "0001.png", "0002.png", "index.html",
+        "0001.nii.gz", "0001.png", "0002.nii.gz", "0002.png", "index.html",
     ]  # fmt: skip
+    scan, heat = nibabel.load(names[0]), nibabel.load(tmp_path / "why" / "0001.nii.gz")
+    scan = nibabel.as_closest_canonical(scan)
+    assert heat.shape == scan.shape[:3]
+    np.testing.assert_allclose(heat.affine, scan.affine, atol=1e-6)
     page = (tmp_path / "why" / "index.html").read_text("utf-8")
     assert "anna_" not in page
     assert "item 2" in page

@@ -108,20 +108,20 @@ def image_of(scan: Scan, source: Source, rules: Rules) -> NDArray[Any]:
     Raises:
         ScanError: If it cannot be used.
     """
-    scan = as_dims(scan, rules)
-    scan = _cropped(scan, source, rules)
+    scan = kept_part(scan, source, rules)
     if rules.eight_bit:
         return _eight_bit(scan, rules)
     image = to_unit(scan.values, *value_range(scan, rules))
     return fit(as_channels(image, rules.channels), scan.spacing, rules)
 
 
-def _cropped(scan: Scan, source: Source, rules: Rules) -> Scan:
-    """The part of a scan that is kept.
+def kept_part(scan: Scan, source: Source, rules: Rules) -> Scan:
+    """The part of a scan that is kept, with the axes of the data set.
 
     Raises:
         ScanError: If its mask or point does not fit.
     """
+    scan = as_dims(scan, rules)
     if rules.crop is None:
         return scan
     if source.mask is not None:
@@ -188,6 +188,42 @@ def fit(
         )
         return np.ascontiguousarray(np.asarray(placed), dtype=np.float32)
     return _resized(values, rules.size)
+
+
+def unfit(
+    values: NDArray[np.float32],
+    spatial: tuple[int, ...],
+    spacing: tuple[float, ...] | None,
+    rules: Rules,
+) -> NDArray[np.float32]:
+    """A map of an image, such as a heat map, on the grid of the scan: what `fit` did, undone.
+
+    Args:
+        values: ``(X, Y, Z)``, a value for each voxel of the image.
+        spatial: Voxels of the scan, or of the part of it that was kept, along each axis.
+        spacing: mm between them; None if unknown.
+        rules: Of the data set.
+
+    Returns:
+        A value for each voxel of the scan; 0 where the image had none.
+    """
+    if rules.pad and rules.size is not None:
+        wide = spatial if rules.spacing is None else spaced(spatial, spacing, rules.spacing)
+        whole = np.zeros(wide, np.float32)
+        starts = [_start(wanted, has) for wanted, has in zip(rules.size, wide, strict=True)]
+        there = zip(wide, rules.size, starts, strict=True)
+        kept = [(max(0, -start), min(has, wanted - start)) for has, wanted, start in there]
+        of_image = zip(kept, starts, strict=True)
+        part = values[tuple(slice(low + start, high + start) for (low, high), start in of_image)]
+        whole[tuple(slice(*bounds) for bounds in kept)] = part
+        values = whole
+    if values.shape == spatial:
+        return values
+    stored = torch.from_numpy(np.ascontiguousarray(values))[None, None]
+    resized = torch.nn.functional.interpolate(
+        stored, spatial, mode="trilinear", align_corners=False
+    )
+    return resized[0, 0].numpy()
 
 
 def spaced(

@@ -6,7 +6,7 @@ from monai.transforms import ResizeWithPadOrCrop
 from PIL import Image
 
 from medldr.data.files import image as images
-from medldr.data.files.image import ScanImages, fit, make_image, spaced
+from medldr.data.files.image import ScanImages, fit, make_image, spaced, unfit
 from medldr.data.files.scan import ScanError, Source
 
 
@@ -92,3 +92,25 @@ def test_images_of_another_version_have_another_file_but_are_of_the_same_data(mo
         made.append(ScanImages([], [], rules(dims=2), (4, 4)))
     assert made[0].stamp == made[1].stamp
     assert made[0].key != made[1].key
+
+
+@pytest.mark.parametrize(
+    ("shape", "keys"),
+    [
+        ((20, 18, 9), {"size": (20, 18, 9)}),
+        ((20, 18, 9), {"size": (24, 24, 16), "pad": True}),
+        ((20, 18, 9), {"size": (13, 24, 9), "pad": True}),
+        ((20, 18, 9), {"size": (40, 36, 18)}),
+        ((20, 18, 9), {"size": (48, 40, 12), "spacing": (0.5, 0.5, 2.0), "pad": True}),
+    ],
+)
+def test_a_map_of_an_image_lies_on_the_scan_where_its_strongest_voxel_was(rules, shape, keys):
+    scan = np.zeros((1, *shape), np.float32)
+    at = (8, 11, 4)
+    scan[(0, *at)] = 1
+    spacing, made = (1.0, 1.0, 2.0), rules(**keys)
+    back = unfit(fit(scan, spacing, made)[0], shape, spacing, made)
+    assert back.shape == shape
+    assert np.unravel_index(back.argmax(), shape) == at
+    if made.spacing is None and made.pad:  # nothing was interpolated
+        assert back[at] == 1
