@@ -19,6 +19,7 @@ from medldr.data.checks.group_labels import stray_labels
 from medldr.data.checks.near_duplicates import near_pairs
 from medldr.data.checks.table_checks import find_faults
 from medldr.data.counting import some
+from medldr.data.files.facts import warning_notes
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.spec import input_pipeline, positive_class_notes
 from medldr.data.splits.make import Splits
@@ -93,12 +94,30 @@ def inspect_table(
         ),
         notes=(
             *how_read,
-            *table.notes,
+            *_naming(table),
             *of_splits,
             *positive_class_notes(table, positive),
             *(() if compared else near),
         ),
     )
+
+
+def _naming(table: ImageTable) -> list[str]:
+    """Notes on how items were read, with the names of those that readers changed or assumed of.
+
+    A run records them without: pages and records name no patient.
+    """
+    named: dict[str, str] = {}
+    ids = table.ids.tolist()
+    for column, facts in table.facts_of_images.items():
+        known = [(name, one) for name, one in zip(ids, facts, strict=False) if one is not None]
+        of = [one for _, one in known]
+        before = f"{table.name}: {column}: " if column else f"{table.name}: "
+        plain, full = warning_notes(of), warning_notes(of, [name for name, _ in known])
+        named |= {
+            f"{before}{short}": f"{before}{long}" for short, long in zip(plain, full, strict=True)
+        }
+    return [named.get(note, note) for note in table.notes]
 
 
 def _weak_splits(

@@ -30,7 +30,7 @@ _FILE = re.compile(
 )
 _LIKE_AN_ID = re.compile(r"(?=.*\d{3})(?=.*[^\W\d]).*|\d{6,}")
 _WORD = re.compile(r"[^\s,;:=\"'`()\[\]{}<>]+")
-_HIDDEN_LIST = r"\[hidden id\](?:(?: =|;|,) \[hidden id\])*"
+_HIDDEN_LIST = r"\[hidden id\](?:(?: =|;|,) \[hidden id\])*(?: and [\d,]+ more)?"
 _HIDDEN_EXAMPLES = re.compile(
     rf"(?:, for example {_HIDDEN_LIST}(?!(?: =|;|,) )| \({_HIDDEN_LIST}\))"
 )

@@ -96,7 +96,8 @@ class Explainer:
 
 def holds_heat_maps(folder: Path) -> bool:
     """Whether a folder holds heat maps of an earlier call, and nothing else."""
-    return all(_OURS.fullmatch(path.name) for path in folder.iterdir())
+    names = {path.name for path in folder.iterdir()}
+    return PAGE in names and all(map(_OURS.fullmatch, names))
 
 
 def _method(run: Trained) -> str:

@@ -8,7 +8,7 @@ import io
 import numpy as np
 import pydicom
 import pytest
-from own_scans import built, dicom_files, images_of, nifti, notes_of, refused, table
+from own_scans import built, dicom_files, images_of, nifti, notes_of, refused, run_file, table
 from PIL import Image
 from pydicom.encaps import encapsulate
 from pydicom.uid import (
@@ -18,6 +18,7 @@ from pydicom.uid import (
     SegmentationStorage,
 )
 
+from medldr import data_check
 from medldr.data.files.read import read_scan
 from medldr.prediction.items import find_items
 
@@ -228,6 +229,11 @@ def test_what_was_made_of_a_scan_is_no_scan_beside_it(tmp_path, patients):
         dicom_files.save(dataset, folder / f"X{modality}")
     said = "files of other series are left out: 3 (captured screen, CT 1, RTDOSE 1, SEG 1)"
     assert said in notes_of(file)
+    assert "(p0)" not in notes_of(file)  # a record names no patient
+    study = run_file(tmp_path, file)
+    assert f"1 item: {said} (p0)" in " ".join(data_check(study, no_page=True).inspection.notes)
+    data_check(study, page=tmp_path / "page.html")
+    assert "(p0)" not in (tmp_path / "page.html").read_text()
     images = images_of(file, window=(0.0, 1000.0))
     np.testing.assert_allclose(images["p0"][0] * 1000, values, atol=1e-3)
     assert [item.name for item in find_items([folder], 3)] == [str(folder)]

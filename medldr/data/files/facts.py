@@ -6,15 +6,16 @@ remembered by content and hold for every data set that the file is in.
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from pydantic import TypeAdapter
 
+from medldr.data.counting import counted, some
 from medldr.data.files.geometry import seen_as
 from medldr.data.files.scan import Kind, Scan, Voi
 
@@ -113,28 +114,34 @@ class Facts(NamedTuple):
 _FACTS: Final = TypeAdapter(Facts)
 
 
-def warning_notes(facts: Iterable[Facts]) -> list[str]:
-    """A sentence for each kind of warning, the most frequent first; no file is named.
+def warning_notes(facts: Iterable[Facts], ids: Sequence[str] = ()) -> list[str]:
+    """A sentence for each kind of warning, the most frequent first.
 
     Warnings that differ in numbers alone are one kind; from the smallest to the greatest is told.
+
+    Args:
+        facts: Of each file.
+        ids: What to call each; unset: no file is named, as on pages and in records.
 
     Example:
         >>> texts = ("3 of 64 pixels are transparent", "12 of 64 pixels are transparent")
         >>> pixels = np.zeros((1, 8, 8), np.uint8)
-        >>> warning_notes(Facts.of(Scan(pixels, "picture", "", warnings=(t,))) for t in texts)
+        >>> facts = [Facts.of(Scan(pixels, "picture", "", warnings=(t,))) for t in texts]
+        >>> warning_notes(facts)
         ['2 items: 3–12 of 64 pixels are transparent']
+        >>> warning_notes(facts, "ab")
+        ['2 items: 3–12 of 64 pixels are transparent (a, b)']
     """
-    counts = Counter(text for one in facts for text in one.warnings)
-    kinds: dict[tuple[str, ...], list[str]] = {}
-    for text in counts:
-        kinds.setdefault(tuple(_NUMBER.split(text)), []).append(text)
-    sentences = [
-        (sum(map(counts.__getitem__, of)), _together(parts, of)) for parts, of in kinds.items()
-    ]
-    return [
-        f"{'1 item' if count == 1 else f'{count:,} items'}: {text}"
-        for count, text in sorted(sentences, key=lambda one: -one[0])
-    ]
+    kinds: dict[tuple[str, ...], list[tuple[str, str]]] = {}
+    for name, one in zip(ids or itertools.repeat(""), facts, strict=False):
+        for text in one.warnings:
+            kinds.setdefault(tuple(_NUMBER.split(text)), []).append((name, text))
+    notes = []
+    for parts, told in sorted(kinds.items(), key=lambda kind: -len(kind[1])):
+        texts = list(dict.fromkeys(text for _, text in told))
+        which = f" ({some(dict.fromkeys(name for name, _ in told))})" if ids else ""
+        notes.append(f"{counted(len(told), 'item', 'items')}: {_together(parts, texts)}{which}")
+    return notes
 
 
 def _together(parts: Sequence[str], texts: Sequence[str]) -> str:
