@@ -19,7 +19,10 @@ from pydicom.uid import (
 )
 
 from medldr import data_check
+from medldr.commands.new_study.asking import Asker
+from medldr.commands.new_study.folder_levels import guess_tree
 from medldr.data.files.read import read_scan
+from medldr.errors import InputError
 from medldr.prediction.items import find_items
 
 # Single files
@@ -240,6 +243,8 @@ def test_what_was_made_of_a_scan_is_no_scan_beside_it(tmp_path, patients):
     assert "#" not in " ".join(item.name for item in find_items([tmp_path], 3))
     (scan,) = find_items([folder], 3)
     assert read_scan(scan.source, 3).warnings == (said,)
+    with pytest.raises(InputError, match="4 folders that are one DICOM series, and so one scan"):
+        guess_tree(tmp_path, Asker(interactive=False))
     # Alone, each is what somebody named.
     for path in folder.glob("IM*"):
         path.unlink()

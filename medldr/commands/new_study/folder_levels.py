@@ -26,6 +26,7 @@ from medldr.commands.new_study.column_roles import (
     numbered,
 )
 from medldr.data.counting import some
+from medldr.data.files.dicom import list_folder
 from medldr.data.files.dicom_file import open_dicom
 from medldr.data.files.scan import ScanError
 from medldr.data.listing.folders import Folder, describe_folder, read_folder, walk
@@ -238,12 +239,19 @@ def _scans(folder: Folder) -> list[str]:
 
 
 def _is_series(folder: Path, slices: Sequence[str]) -> bool:
-    """Whether the first and the last file of a folder are of one DICOM series."""
+    """Whether the first and the last file of a folder are of one DICOM series.
+
+    If not, whether all of its files are, but for what was made of them (SEG, RTDOSE).
+    """
     if len(slices) < 2:
         return False
     try:
         ends = [open_dicom(folder / name, _SERIES)[0] for name in (slices[0], slices[-1])]
+        first, last = (str(end.get("SeriesInstanceUID", "")) for end in ends)
+        if first == last:
+            return bool(first)
+        files = [file for of in list_folder(folder).series.values() for file in of]
     except ScanError:
         return False
-    first, last = (str(end.get("SeriesInstanceUID", "")) for end in ends)
-    return bool(first) and first == last
+    scans = [file.series_uid for file in files if not file.is_made]
+    return len(scans) > 1 and len(set(scans)) == 1

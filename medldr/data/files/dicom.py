@@ -75,6 +75,11 @@ class Slice(NamedTuple):
         return storage == _CAPTURE or storage.startswith(f"{_CAPTURE}.")
 
     @property
+    def is_made(self) -> bool:
+        """Whether it was drawn or computed on a scan, or is a picture of a screen."""
+        return self.is_capture or self.header.get("SOPClassUID") in _MAPS
+
+    @property
     def frames(self) -> int:
         """Number of pictures in the file."""
         try:
