@@ -53,7 +53,7 @@ def test_values_of_patients_are_text_exactly_as_written(table, write):
     assert found.metadata["note"][:6].tolist() == ["NA", "NA", "None", "None", "", "x\ny"]
     assert found.notes == (
         *table.notes,
-        "blanks around 1 cell of sheet.csv are left out",
+        "blanks around 1 cell of sheet.csv are left out (line 3)",
         "5 of 30 images have no row in the metadata table",
     )
 

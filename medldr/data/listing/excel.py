@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from medldr.data.counting import counted, some
+from medldr.data.listing.tables import trim
 from medldr.data.listing.typed_tables import Line, moments, plain
 from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import kind_of_place
@@ -69,7 +70,7 @@ def read_excel(
     ]
     if faults:
         header = rows[0] if rows else ()
-        needed = [at for at, cell in enumerate(header) if str(cell.value).strip() in filled]
+        needed = [at for at, cell in enumerate(header) if trim(str(cell.value)) in filled]
         faults += [
             f"{one.coordinate} is empty" for at in needed for one in _empty(r[at] for r in rows)
         ]

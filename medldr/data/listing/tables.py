@@ -207,13 +207,16 @@ def _sheet(path: Path, where: str, lines: list[Line], unit: str, separator: str 
             f"{separator} in quotes"
         )
     rows = [tuple(map(trim, line.cells)) for line in body]
-    trimmed = sum(
-        new != old
+    trimmed = [
+        line.number
         for row, line in zip(rows, body, strict=True)
         for new, old in zip(row, line.cells, strict=True)
-    )
-    cells = counted(trimmed, "cell", "cells")
-    notes = (f"blanks around {cells} of {path.name} are left out",) if trimmed else ()
+        if new != old
+    ]
+    cells, lines_of = counted(len(trimmed), "cell", "cells"), dict.fromkeys(trimmed)
+    where = f"{unit}{'s' * (len(lines_of) > 1)} {some(map(str, lines_of))}"
+    said = f"blanks around {cells} of {path.name} are left out ({where})"
+    notes = (said,) if trimmed else ()
     return Sheet(path, names, rows, [line.number for line in body], unit, notes)
 
 

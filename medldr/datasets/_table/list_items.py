@@ -160,8 +160,11 @@ def _groups(
     joined, notes = join_groups(names)
     lacking = joined.count("")
     if lacking and any(joined):
+        bare = [row for row, name in enumerate(joined) if not name]
+        where = f" ({some(rows.positions[row] for row in bare)})" if rows.positions else ""
         notes += (
-            f"{lacking:,} of {len(rows):,} rows have no group: each counts as a group of its own",
+            f"{lacking:,} of {len(rows):,} rows have no group{where}: each counts as a group of "
+            "its own",
         )
     if config.group_scope == "domain":
         pairs = zip(domains, joined, strict=True)

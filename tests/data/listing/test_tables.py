@@ -100,7 +100,7 @@ def test_blanks_around_cells_are_left_out_and_counted(file):
     sheet = read_sheet(file("id , v\n\u00a0a, b \nc,\u200bd\ne, \n"))
     assert sheet.names == ("id", "v")
     assert sheet.rows == [("a", "b"), ("c", "d"), ("e", "")]
-    assert sheet.notes == ("blanks around 4 cells of t.csv are left out",)
+    assert sheet.notes == ("blanks around 4 cells of t.csv are left out (lines 2, 3, 4)",)
 
 
 def test_lines_are_those_of_the_file(file):

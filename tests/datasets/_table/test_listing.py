@@ -179,7 +179,7 @@ def test_groups_come_from_a_column_or_the_path(listed):
     assert found.groups.tolist() == ["x/P1", "y/P1"]
     found = listed(files, text, domain="site", group="patient", group_scope="domain")
     assert found.groups.tolist() == ["x/P1", ""]
-    assert found.notes == ("1 of 2 rows have no group: each counts as a group of its own",)
+    assert found.notes == ("1 of 2 rows have no group (line 3): each counts as a group of its own",)
 
 
 def test_a_tree_is_listed_as_a_table_is(listed):
