@@ -124,7 +124,8 @@ def refuse_if_taken(folder: RunFolder) -> None:
 
 def is_owned(folder: RunFolder) -> bool:
     """Whether a live process owns this folder, as far as one look tells."""
-    return not _has_left(_last(folder.owner))
+    last = _last(folder.owner)
+    return not _has_left(last, _read(last))
 
 
 def refuse_if_owned(folder: RunFolder) -> None:
@@ -133,7 +134,8 @@ def refuse_if_owned(folder: RunFolder) -> None:
     Raises:
         OwnedError: If a live process owns it.
     """
-    _refuse_live(folder.owner, _last(folder.owner))
+    last = _last(folder.owner)
+    _refuse_live(folder.owner, last, _read(last))
 
 
 def says_owned(text: str) -> bool:
@@ -154,8 +156,9 @@ def _claim(path: Path) -> str:
     if _create(path, me):
         return me.token
     last = _last(path)
-    _refuse_live(path, last)
-    following = _following(path, _read(last))
+    owner = _read(last)  # once: another may take over while this one is judged
+    _refuse_live(path, last, owner)
+    following = _following(path, owner)
     if not _create(following, me):
         raise OwnedError(f"{path.parent} is being taken over by another process")
     try:
@@ -182,9 +185,8 @@ def _following(path: Path, owner: OwnerRecord | None) -> Path:
     return path.with_name(f".owner.{_NOBODY if owner is None else owner.token}.next")
 
 
-def _refuse_live(path: Path, last: Path) -> None:
-    if _has_left(last):
-        owner = _read(last)
+def _refuse_live(path: Path, last: Path, owner: OwnerRecord | None) -> None:
+    if _has_left(last, owner):
         if owner is None or _is_known_to_have_left(owner):
             return
         Console(stderr=True, highlight=False).print(
@@ -195,7 +197,6 @@ def _refuse_live(path: Path, last: Path) -> None:
         )
         if _stays(last):
             return
-    owner = _read(last)
     who = "another process" if owner is None else f"process {owner.pid} on {owner.host}"
     raise OwnedError(
         f"{path.parent} is in use by {who} (its last sign of life: {max(_silence(last), 0):.0f} s "
@@ -204,9 +205,8 @@ def _refuse_live(path: Path, last: Path) -> None:
     )
 
 
-def _has_left(last: Path) -> bool:
-    """Whether the owner that a file names, if any, has gone, as far as one look tells."""
-    owner = _read(last)
+def _has_left(last: Path, owner: OwnerRecord | None) -> bool:
+    """Whether the owner that a file named when it was read has gone, as far as one look tells."""
     left = None if owner is None else _is_known_to_have_left(owner)
     if left is not None:
         return left
