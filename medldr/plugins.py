@@ -99,10 +99,10 @@ def allowing(packages: str | Sequence[str]) -> Iterator[None]:
         packages: Their names; ``mylab`` allows ``mylab.methods.foo``.
 
     Example:
-        >>> with allowing(["mylab"]):
-        ...     "mylab" in allowed()
+        >>> with allowing(["theirs"]):
+        ...     "theirs" in allowed()
         True
-        >>> "mylab" in allowed()
+        >>> "theirs" in allowed()
         False
     """
     before = os.environ.get(ALLOWED)

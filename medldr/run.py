@@ -37,7 +37,7 @@ from medldr.evaluation.evaluate_rules import (
 )
 from medldr.evaluation.predictions.stored import other_answers, stored_answers
 from medldr.evaluation.predictions.table import read_predictions
-from medldr.folders.files import RunFolder, write_json, write_text
+from medldr.folders.files import RunFolder, read_json, write_json, write_text
 from medldr.folders.lifecycle import is_done, open_run, status
 from medldr.folders.one_run import one_run
 from medldr.folders.run_record import (
@@ -166,7 +166,12 @@ def hold_to_start(config: RunConfig, folder: RunFolder, data: Data, fabric: Fabr
             change, unless the run reads it meanwhile.
     """
     if folder.has_state:
-        changed = compare_parts(data, read_run_record(folder)).changed
+        record = read_run_record(folder)
+        if record.data_hash is None and folder.splits.exists():  # run.json was gone
+            kept = read_json(folder.splits)
+            hashes = {name: kept.get(name) for name in ("data_hash", "split_hash")}
+            record = record.model_copy(update=hashes)
+        changed = compare_parts(data, record).changed
         reads_all = config.evaluation.domain_curves or any(
             rule.startswith("oracle") for rule in config.training.select
         )

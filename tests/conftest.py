@@ -25,7 +25,7 @@ from medldr.reporting.figures import drawing
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that tests start
 # Packages that tests make or bring; what nobody allowed is told in tests/test_plugins.py.
-os.environ["MEDLDR_PLUGINS"] = "mylab,lab,case_lab,lab_of_pixels,printed_lab,tiny_lab,toys"
+os.environ["MEDLDR_PLUGINS"] = "mylab,lab,case_lab,lab_of_pixels,printed_lab,tiny_lab,toys,outside"
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -145,7 +145,7 @@ def compare_parts(data: Data, record: RunRecord) -> Comparison:
     packed), the hashes of all data and of its division count, as of the training part.
     """
     now = data.parts_hashes
-    changed = _in_words(now, record)
+    changed = _in_words(now, record) if record.data.parts else {}
     if not changed:
         content = are_by_content(now, record.data.parts)
         for what, current in data.hashes().items():

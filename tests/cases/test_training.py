@@ -334,7 +334,7 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(train, the_run, dist
     os.truncate(the_run().last, 1000)
     ended = train()
     assert ended.code == 0
-    assert f"{the_run().last} is damaged" in ended.err
+    assert f"{the_run().last} is not a whole checkpoint" in ended.err
     assert f"resuming from {the_run().before} instead" in ended.err
     assert "resumed after step 2 of 4" in ended.err
 

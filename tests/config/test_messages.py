@@ -43,7 +43,7 @@ MESSAGES = {
     "algorithm={name: latentdr_pool}": "write algorithm=latentdr_pool",
     "algorithm.loss={name: cros_entropy}": "Did you mean 'cross_entropy'?",
     "algorithm={name: 'medldr.algorithms.erm;x'}": "is not a valid algorithm name",
-    "algorithm.name=json.decoder": "allow it: --plugins json",
+    "algorithm.name=json.decoder": "allow it: `--plugins json`",
     # Overrides that are none.
     "training..lr=1": "'training..lr=1' (command line): should be KEY=VALUE",
     "data.class_names=[a, b": "'data.class_names=[a, b' (command line): YAML syntax",

@@ -52,7 +52,7 @@ def test_what_is_no_card_is_refused_with_the_file(write, text, said):
 
 
 def test_an_absent_card_is_refused(tmp_path):
-    with pytest.raises(InputError, match=r"data\.card: cannot read .*absent\.yaml"):
+    with pytest.raises(InputError, match=r"data\.card: .*absent\.yaml cannot be read"):
         read_card(tmp_path / "absent.yaml")
 
 

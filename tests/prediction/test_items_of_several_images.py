@@ -53,7 +53,7 @@ def test_nnunets_names_say_which_image_is_which_in_a_folder_and_by_name(files):
 def test_paths_alone_do_not_say_what_belongs_together(files):
     with pytest.raises(InputError) as refused:
         find(files, "x_t2.npy", "x_adc.npy")
-    for word in ("2 images per item (t2w, adc)", "table", "case_0000", "--item"):
+    for word in ("2 images per item (t2w, adc)", "table", "case_0000", "tuple"):
         assert word in str(refused.value)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from medldr.errors import InputError
 from medldr.evaluation.intervals.planning import Design, PlannedMetric, Precision, precision
+from medldr.plugins import takes_plugins
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -62,6 +63,7 @@ class StudyPlan:
         return str(self.to_frame().to_html(index=False))
 
 
+@takes_plugins
 def plan(
     patients: int,
     accuracy: float | None = None,
@@ -74,6 +76,7 @@ def plan(
     seed_sd: float | None = None,
     correlation: float | None = None,
     pilot: Sequence[str | Path] = (),
+    plugins: Sequence[str] = (),
 ) -> StudyPlan:
     """Plan a study: widths of 95% CIs, and the difference between two methods it can detect.
 
@@ -89,6 +92,7 @@ def plan(
         correlation: Of the errors of two methods' networks on the same images; unset: 0.5.
         pilot: Finished runs of a pilot study, which tell all of these but `patients` and `seeds`
             unless given.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Raises:
         InputError: If neither a metric nor a pilot is given, or a number is one that no study can

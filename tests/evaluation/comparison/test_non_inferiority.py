@@ -46,7 +46,7 @@ def test_a_margin_is_in_the_unit_in_which_the_metric_is_printed():
         ("accuracy", -2, "but is -2"),
         ("accuracy", float("nan"), "but is nan"),
         ("accuracy", 100, "below 100"),
-        ("auc", 2, "below 1, in the unit of AUC, but is 2. For example: --margin 0.02"),
+        ("auc", 2, "below 1, in the unit of AUC, but is 2. For example: margin=0.02"),
         ("mae", 0, "should be above 0, in the unit"),
     ],
 )

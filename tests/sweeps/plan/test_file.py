@@ -252,7 +252,7 @@ def test_all_mistakes_are_told_at_once(small, refusal):
         ("algorithm=erm", "algorithm is an axis of this sweep; write axes.algorithm=erm"),
         ("seed=3", "a sweep has several seeds: write seeds=[...]"),
         ("label=x", "the labels of a sweep come from its runs and axes"),
-        ("runs=[a]", "--only selects among them"),
+        ("runs=[a]", "only= selects among them"),
         ("common.training.epochs=3", "leave out 'common.'"),
         ("axes=[1]", "name the axis: axes.KEY=[...]"),
         ("seeds=[0", "YAML syntax"),
