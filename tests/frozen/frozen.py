@@ -26,6 +26,7 @@ from frozen_text import AbsentError, settled
 from medldr import cli
 
 HERE = Path(__file__).resolve().parent
+os.environ.setdefault("MEDLDR_PLUGINS", "mylab,outside")  # packages that frozen runs name
 
 PAGES = {
     "augmentation": ["fish_targeted-*-s0"],
