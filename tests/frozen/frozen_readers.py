@@ -31,12 +31,6 @@ FEW = {"b_three_hospitals": 2, "x_volumes": 2, "x_volumes_6mm": 2, "s03_german_t
 """How many files of a case are read, where all are of one kind."""
 EVERYWHERE = ("data.group", "evaluation.positive_class", "machine.workers")
 """Keys of what is noted of every set of two copies."""
-WRONG = {
-    "s05_palette_and_planes": "S05",
-    "s06_empty_tags": "S06",
-    "s01_seg_dose_and_report": "S01",
-}
-"""Items, or folders of them, that `expected.json` of the cases wants otherwise."""
 
 
 def items(top, name):
@@ -54,14 +48,6 @@ def items(top, name):
         count += 1
         if count <= FEW.get(name, 1000):
             yield inside.as_posix()
-
-
-def wrong(name, item):
-    """The mark of an item that is not read right today."""
-    for place, case in WRONG.items():
-        if f"{name}/{item}".startswith(place):
-            return f"  # wrong today ({case})"
-    return ""
 
 
 def read(top, name, item, **keys):
@@ -118,11 +104,10 @@ def files(parent):
     lines, notes = [], []
     for name in cases(top):
         for item in items(top, name):
-            mark = wrong(name, item)
-            lines.append(f"{name}/{item}\t{read(top, name, item)}{mark}")
+            lines.append(f"{name}/{item}\t{read(top, name, item)}")
             noted = warnings_of(top, name, item)
             if noted is not None:
-                notes.append(f"{name}/{item}\t{noted}{mark}")
+                notes.append(f"{name}/{item}\t{noted}")
     return {"images.r5.txt": joined(lines), "notes.txt": joined(notes)}
 
 
