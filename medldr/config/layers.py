@@ -215,6 +215,13 @@ class Layers:
                 f"Parts: {some(parts, listed=f'medldr list {kind}')}"
             )
             return
+        variants = sorted((part for part in parts if part.startswith(f"{word}_")), key=len)
+        if word not in parts and variants:
+            self.problems.append(
+                f"{section} = {by.show(word)} ({by.where((section,))}): say which: "
+                f"{some(variants, listed=f'medldr list {kind}')}"
+            )
+            return
         self.in_order = [layer.without(section) for layer in self.in_order]
         if word in parts:
             self.add_file(packaged_configs() / section / f"{word}.yaml", f"{section}/{word}")

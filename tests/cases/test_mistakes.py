@@ -197,6 +197,7 @@ MISTAKES = [
     ("train retinamnist_erm training.epoch=5", 2, ["Did you mean training.epochs?", "more"]),
     ("train retinamnist_erm training.epochs=five", 2, ["'five'", "a whole number"]),
     ("train retinamnist_erm algorithm=latentrd", 2, ["no such part or algorithm", "latentdr"]),
+    ("train retinamnist_erm algorithm=latentdr", 2, ["say which: latentdr_sa, latentdr_pool"]),
     ("train run.yaml training.epochs = 5", 2, ["'='", "KEY=VALUE without blanks"]),
     ("train run.yaml training.lr=0,001", 2, ["'0,001'", "with a point: 0.001"]),
     ("train run.yaml machine.device=gpu", 2, ["'gpu'", "Did you mean 'cuda'?"]),
