@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -106,4 +107,5 @@ def time_axis(rows: Sequence[LogRow]) -> str:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    plain = isinstance(value, int | float) and not isinstance(value, bool)
+    return plain and abs(value) <= sys.float_info.max

@@ -89,7 +89,11 @@ def _changed(draw, value):
 
 
 @pytest.mark.parametrize("name", READERS)
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    derandomize=True,
+)
 @given(data=st.data())
 def test_a_damaged_record_is_a_record_or_a_refusal(run, name, data):
     path = run / name
@@ -111,7 +115,11 @@ def _says(content):
         return content
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    derandomize=True,
+)
 @given(data=st.data())
 def test_a_damaged_run_is_verified_and_read_without_a_stumble(run, data):
     name = data.draw(st.sampled_from([each for each in READERS if each.endswith(("json", "csv"))]))
