@@ -1,6 +1,6 @@
 """Names of a plug-in's module, made without the rest of it, which would load torch.
 
-A wrong key is told in under a second: the keys of an algorithm are a class of a few lines in a
+A wrong key is reported in under a second: the keys of an algorithm are a class of a few lines in a
 module that also holds networks, so only the statements that the class needs are executed, there and
 in the modules of plug-ins that it imports, with a stand-in for torch. What they make is for
 messages and lists. A run imports the modules themselves, whose classes are others.

@@ -176,9 +176,9 @@ def hold_to_start(config: RunConfig, folder: RunFolder, data: Data, fabric: Fabr
             rule.startswith("oracle") for rule in config.training.select
         )
         if TRAINING in changed or (changed and reads_all):
-            told = "; ".join(changed.values())
+            differences = "; ".join(changed.values())
             raise InputError(
-                f"cannot resume {folder.path}: its data has changed since it began: {told}. "
+                f"cannot resume {folder.path}: its data has changed since it began: {differences}. "
                 f"{RETRAIN}"
             )
         if changed and fabric.is_global_zero:
@@ -301,8 +301,8 @@ def unchanged_data(
     data = build_data(config)
     compared = compare_parts(data, record)
     if compared.changed.keys() - ({JUDGED} if new_test else ()):
-        told = compared.told(files.path)
-        raise InputError(f"the data of {files.path} has changed since training: {told}")
+        differences = compared.told(files.path)
+        raise InputError(f"the data of {files.path} has changed since training: {differences}")
     return data
 
 

@@ -100,7 +100,7 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
         The configuration with its protocol settled and its paths absolute, and no problems; or
         None and the problems, one line each.
     """
-    if "torch" not in sys.modules:  # a mistake is told before seconds go into importing it
+    if "torch" not in sys.modules:  # report a mistake before spending seconds on the import
         with excerpts():
             _, problems = _validated(merged)
         if problems:

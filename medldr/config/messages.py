@@ -29,7 +29,7 @@ _ABOUT_A_NAME: Final = ("plugin_unknown", "plugin_name")
 _IN_OUR_WORDS: Final = ("value_error", "assertion_error", *_ABOUT_A_NAME)
 _NAMES_A_KEY: Final = re.compile(r"([a-z_]+(?:\.[a-z_]+)+)(?:\[\d+\])?: ")
 LISTED: Final = 8
-"""Mistakes that are told in full."""
+"""How many mistakes are described in full; the rest are counted."""
 _ALIKE: Final = 0.7
 """Likeness of two names from which on one may be meant by the other."""
 # Names of the same thing in other tools; they serve suggestions only and are never accepted.
@@ -69,7 +69,7 @@ def explain(error: ValidationError, merged: Merged) -> list[str]:
         return [
             f"{_head(_VERSION, merged)}: the file is of another version of medldr; this one, "
             f"{__version__}, reads {CONFIG_VERSION}. Install the version that wrote it, which the "
-            "run.json beside it names, or write the file anew"
+            "run.json beside it names, or write the file again"
         ]
     keys = known_keys(merged.values)
     texts: dict[KeyPath, str] = {}

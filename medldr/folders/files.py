@@ -139,7 +139,7 @@ def kind_of_place(path: Path) -> str:
     To read a pipe or a device may never end.
 
     Raises:
-        OSError: If it cannot be told, as of a link to itself or a name that is too long.
+        OSError: If the system cannot say, as for a link to itself or a name that is too long.
     """
     try:
         mode = path.stat().st_mode

@@ -104,9 +104,9 @@ def copy_run(
         write_json(made.splits, {**about, "splits": splits})
     write_json(made.run, content)
     left_out = sorted(set(result_files(files)) - set(result_files(made)))
-    told = [*record.redacted, "names of items and groups", "subgroups", *left_out]
+    redacted = [*record.redacted, "names of items and groups", "subgroups", *left_out]
     add_to_run_record(
-        made, label=label, hash=identity, copy_of=record.copy_of or record.hash, redacted=told
+        made, label=label, hash=identity, copy_of=record.copy_of or record.hash, redacted=redacted
     )
     add_to_run_record(made, checksums=checksums_of(made))
     return made
@@ -157,8 +157,10 @@ def _record(record: RunRecord, names: Names) -> dict[str, Any]:
     content, data = record.content, record.content.get("data") or {}
     made = {key: content[key] for key in KEPT if key in content}
     made |= {key: [names.sentence(text) for text in content.get(key, ())] for key in SENTENCES}
-    told = content.get("provenance") or {}
-    made["provenance"] = {key: told[key] for key in ("python", "packages", "git") if key in told}
+    origin = content.get("provenance") or {}
+    made["provenance"] = {
+        key: origin[key] for key in ("python", "packages", "git") if key in origin
+    }
     made["stages"] = [{"name": stage["name"]} for stage in content.get("stages", ())]
     made["times"] = {"starts": record.times.starts, "seconds": record.times.seconds}
     rule = record.selection.rule if record.selection is not None else None

@@ -187,15 +187,20 @@ def test_a_published_file_is_compared_by_its_checksum_and_not_read_again(
     assert "labels of the training part" in refused.err
 
 
+def write_tree(folder):
+    """Pictures of two hospitals and two classes, whose files have the same size."""
+    random = np.random.default_rng(0)
+    for place in ("a/no", "a/yes", "b/no", "b/yes"):
+        (folder / place).mkdir(parents=True)
+        for number in range(6):
+            pixels = random.integers(0, 256, (16, 16, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(folder / place / f"{number}.bmp")
+
+
 def test_a_picture_of_a_tree_is_told_by_its_content_even_where_its_size_is_the_same(
     tmp_path, medldr
 ):
-    random = np.random.default_rng(0)
-    for place in ("a/no", "a/yes", "b/no", "b/yes"):
-        (tmp_path / "tree" / place).mkdir(parents=True)
-        for number in range(6):
-            pixels = random.integers(0, 256, (16, 16, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(tmp_path / "tree" / place / f"{number}.bmp")
+    write_tree(tmp_path / "tree")
     run = run_file(tmp_path, None, name="domain_folders", root=str(tmp_path / "tree"), size=16)
     text = run.read_text().replace("allow_missing_classes: true, ", "")
     run.write_text(text)
@@ -327,12 +332,7 @@ def stop(*_):
 
 
 def test_pictures_of_equal_bytes_that_changed_places_are_found(tmp_path, medldr):
-    random = np.random.default_rng(0)
-    for place in ("a/no", "a/yes", "b/no", "b/yes"):
-        (tmp_path / "tree" / place).mkdir(parents=True)
-        for number in range(6):
-            pixels = random.integers(0, 256, (16, 16, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(tmp_path / "tree" / place / f"{number}.bmp")
+    write_tree(tmp_path / "tree")
     run = run_file(
         tmp_path, None, name="domain_folders", root=str(tmp_path / "tree"), size=16,
         held_out=["b"], allow_missing_classes=False,

@@ -120,8 +120,8 @@ def _of_table(
     sheet = table.sheet
     what = "images" if not table.path else "rows"
     why = f"{len(sheet):,} {what}, {len(sheet.names):,} columns: {', '.join(sheet.names)}."
-    told = [f"{note[:1].upper()}{note[1:]}." for note in sheet.notes]
-    keys = [Finding("file", sheet.path, " ".join([*remarks, why, *told]))]
+    notes = [f"{note[:1].upper()}{note[1:]}." for note in sheet.notes]
+    keys = [Finding("file", sheet.path, " ".join([*remarks, why, *notes]))]
     if table.title and len(table.sheets) != 1:
         keys.append(Finding("sheet", table.title, "The sheet that lists the scans."))
     if table.root != sheet.path.parent:

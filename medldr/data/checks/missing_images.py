@@ -21,9 +21,9 @@ def missing_images(table: ImageTable, rows: Mapping[str, NDArray[np.int64]]) -> 
     for column, facts in table.facts_by_column.items():
         lacking = np.array([one is None for one in facts])
         gone = {split: of[lacking[of]] for split, of in rows.items()}
-        told = (
+        counts = (
             f"{len(of):,} of {len(rows[split]):,} in {split}{tally(table.domains[of].tolist())}"
             for split, of in gone.items()
         )
         if lacking.any():
-            yield f"{table.name}: {column} is missing: {'; '.join(told)}"
+            yield f"{table.name}: {column} is missing: {'; '.join(counts)}"
