@@ -239,7 +239,7 @@ PANELS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
     },
 }  # fmt: skip
 """The commands, in the groups of `medldr --help`."""
-NO_CONFIG: Final = ("quickstart", "list", "doctor", "schema", "new", "open")
+NO_CONFIG: Final = ("quickstart", "list", "doctor", "schema", "new")
 """Commands that read no configuration but packaged ones, so that no plug-in is ever asked for."""
 for panel, commands in PANELS.items():
     for name, command in commands.items():

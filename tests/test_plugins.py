@@ -1,8 +1,12 @@
 """Plug-ins are found by file name, and a wrong name is answered with the nearest right one."""
 
+from inspect import signature
+
 import pytest
 
+import medldr
 from medldr import plugins
+from medldr.cli import app
 from medldr.errors import InputError, MissingExtraError
 
 
@@ -41,6 +45,16 @@ def test_a_package_is_allowed_for_a_call_alone(monkeypatch):
     assert called("a", plugins=["two", "mylab.sub"]) == ("a", ["one", "two", "mylab.sub"])
     assert called("b", plugins="mylab") == ("b", ["one", "two", "mylab"])
     assert called("c")[1] == allowed() == ["one", "two"]
+
+
+def test_whatever_reads_a_run_or_a_configuration_can_be_told_of_plug_ins():
+    need_none = {"InputError", "LatentDR", "RunResult", "__version__"}
+    need_none |= {"list_algorithms", "list_datasets", "list_models"}
+    public = {name: getattr(medldr, name) for name in set(medldr.__all__) - need_none}
+    assert [n for n, one in public.items() if "plugins" not in signature(one).parameters] == []
+    commands = {command.name: command.callback for command in app.registered_commands}
+    without = {n for n, one in commands.items() if "plugins" not in signature(one).parameters}
+    assert without == {"quickstart", "list", "doctor", "schema", "new"}
 
 
 def test_an_absent_outside_plug_in_says_how_to_bring_it():

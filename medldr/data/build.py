@@ -121,7 +121,8 @@ class Data:
         }
 
     def manifest(self) -> dict[str, Any]:
-        """Which items each split holds, for the run folder."""
+        """Which items each split holds, and of which groups they are, for the run folder."""
+        groups = {name: self.table.groups[rows].tolist() for name, rows in self.rows.items()}
         return {
             "dataset": self.table.name,
             "data_hash": self.data_hash,
@@ -129,6 +130,7 @@ class Data:
             "splits": {name: self.table.ids[rows].tolist() for name, rows in self.rows.items()},
             "parts": {name: self.table.ids[rows].tolist() for name, rows in self.parts.items()},
             "left_out": self.table.ids[self._left_out()].tolist(),
+            **({"groups": groups} if any(map(any, groups.values())) else {}),
         }
 
     def _left_out(self) -> NDArray[np.int64]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from medldr.config import load_config
 from medldr.config.sections import section
 from medldr.config.training_options import SWAD
 from medldr.config.yaml import read_yaml
-from medldr.data.hashes import hash_split_ids
+from medldr.data.hashes import PARTS, hash_split_ids, hash_texts
 from medldr.errors import InputError, some
 from medldr.evaluation.agreement import equal
 from medldr.evaluation.checked import unlike_config
@@ -58,7 +58,7 @@ def broken_links(
             f"{', '.join(tables)}"
         )
     if not record.validation_of:  # there, no log is, and the groups of each split have numbers
-        yield from _groups(tables)
+        yield from _groups(files, record, tables)
         yield from _choices(files, record, evaluation)
 
 
@@ -126,15 +126,30 @@ def unscored(files: RunFolder, predictions: Predictions) -> Iterator[str]:
                 yield f"{_items(alone)} of {split} in {where} alone"
 
 
-def _groups(tables: Mapping[str, Predictions]) -> Iterator[str]:
-    """Groups with scored rows in two splits; `train` and `id_val` share some by definition."""
-    names: dict[str, set[str]] = defaultdict(set)
+def _groups(
+    files: RunFolder, record: RunRecord, tables: Mapping[str, Predictions]
+) -> Iterator[str]:
+    """Groups in two splits, scored or not, and those that another record gives to other items."""
+    content = read_json(files.splits) if files.splits.is_file() else {}
+    ids, listed = content.get("splits", {}), content.get("groups", {})
+    of = {split: dict(zip(ids[split], groups, strict=False)) for split, groups in listed.items()}
+    where = "splits.json" if of else "predictions.csv"
     for split, table in tables.items():
-        kind = split.removeprefix("id_")
-        names[kind] |= {name.strip().casefold() for name in table.group.tolist()} - {""}
+        scored = dict(zip(table.id.tolist(), table.group.tolist(), strict=True))
+        if any(known != scored.get(item, known) for item, known in of.get(split, {}).items()):
+            yield f"splits.json: groups of {split} are not those of predictions.csv"
+        of.setdefault(split, scored)
+    for part, columns in ((record.content.get("data") or {}).get("parts") or {}).items():
+        groups = itertools.chain(*(listed[split] for split in PARTS[part] if split in listed))
+        if listed and columns["groups"] != hash_texts(groups):
+            yield f"splits.json: groups of the {part} splits are not those of run.json"
+    names = {split: {n.strip().casefold() for n in of[split].values()} - {""} for split in of}
     for one, other in itertools.combinations(names, 2):
-        if {one, other} != {"train", "val"} and (both := names[one] & names[other]):
-            yield f"predictions.csv: {len(both)} groups of {one} are in {other}, too"
+        pair = {one, other}
+        if len({split.removeprefix("id_") for split in pair}) == 1 or pair == {"train", "id_val"}:
+            continue  # one kind; and some data sets share the second pair by their definition
+        if both := names[one] & names[other]:
+            yield f"{where}: {len(both)} groups of {one} are in {other}, too"
 
 
 def _items(ids: Iterable[str]) -> str:

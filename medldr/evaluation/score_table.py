@@ -13,6 +13,7 @@ from medldr.evaluation.checked import checked_evaluation
 from medldr.folders.files import RunFolder
 from medldr.folders.lifecycle import run_folders, status
 from medldr.folders.sweep_record import SweepFolder, read_sweep
+from medldr.plugins import takes_plugins
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -36,12 +37,14 @@ Runs: TypeAlias = str | Path | InFolder
 """A run folder, a sweep's folder or a folder of run folders; or a result that knows its own."""
 
 
-def results(source: Runs | Sequence[Runs]) -> DataFrame:
+@takes_plugins
+def results(source: Runs | Sequence[Runs], *, plugins: Sequence[str] = ()) -> DataFrame:
     """Every number of finished runs, a row each, with its 95% CI.
 
     Args:
         source: A run folder, a sweep's folder, a folder of run folders, what `medldr.train` or
             `medldr.sweep` returned; or a list of these. Of a sweep, the runs of its table.
+        plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
         A table with the columns `COLUMNS`, of which the first five name a number. ``run`` is the

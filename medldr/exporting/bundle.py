@@ -18,7 +18,7 @@ from medldr.exporting.agreement import Agreement
 from medldr.exporting.bundle_reading import Steps
 from medldr.exporting.card import Card
 from medldr.folders.files import write_json, write_text
-from medldr.folders.preprocessing_record import Preprocessing
+from medldr.folders.preprocessing_record import METADATA, TO_FILL_IN, Preprocessing
 
 SCHEMA: Final = (
     "https://github.com/Project-MONAI/MONAI-extra-test-data/releases/download/0.8.1/"
@@ -55,7 +55,7 @@ def write_bundle(
         StorageError: If a file cannot be written.
     """
     said = {**metadata(record, steps, card, limits), "agreement": agreement.written()}
-    write_json(folder / "configs" / "metadata.json", said)
+    write_json(folder / "configs" / METADATA, said)
     write_json(folder / "configs" / "inference.json", inference(record, steps))
     write_text(folder / "docs" / "README.md", text)
 
@@ -207,8 +207,7 @@ def metadata(
             f"A network trained with medldr. From {len(sizes)}D images to a probability for each "
             f"of {len(names)} {'labels' if record.task == 'multi-label' else 'classes'}."
         ),
-        "authors": TO_FILL,
-        "copyright": TO_FILL,
+        **dict.fromkeys(TO_FILL_IN, TO_FILL),
         "data_type": "nibabel" if ".nii" in steps.endings else "picture files",
         "image_classes": "one image, read as preprocessing in inference.json says",
         "pred_classes": ", ".join(names),

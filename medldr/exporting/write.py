@@ -90,8 +90,9 @@ def export(
                 record, steps, folder, card=card, limits=limits, agreement=agreement, text=text
             )
         write_text(folder / CARD, text)
-        programs = [p.relative_to(folder).as_posix() for p in path.parent.glob(f"{path.name}*")]
-        write_preprocessing(folder / PREPROCESSING, record, programs)
+        read = [*path.parent.glob(f"{path.name}*"), *folder.glob("configs/*")]
+        beside = [one.relative_to(folder).as_posix() for one in read]
+        write_preprocessing(folder / PREPROCESSING, record, beside)
         files = sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
     return Exported(to, tuple(files), limits, agreement)
 

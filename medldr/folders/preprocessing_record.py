@@ -19,6 +19,9 @@ from medldr.folders.records import Record, check_record, read_content
 from medldr.types import Task
 
 SCHEMA: Final = 1
+METADATA: Final = "metadata.json"
+TO_FILL_IN: Final = ("authors", "copyright")
+"""Of a bundle: its description, and keys of it that are left to whoever passes it on."""
 CURE: Final = "Write it again with `medldr evaluate` on the run, which needs the run's data"
 
 Range = tuple[float, float]
@@ -163,12 +166,20 @@ def read_preprocessing(path: Path) -> Preprocessing:
         place, own = path.parent / name, name == path.name
         if not is_inside(name) or not place.is_file():
             fault = "is missing"
-        elif recorded != (checksum_of_content(content, name) if own else checksum(place)):
+        elif recorded != (checksum_of_content(content, name) if own else _checksum(place)):
             fault = f"was changed: it does not have the checksum in {path.name}"
         else:
             continue
         raise InputError(f"{place} {fault}. Export the run again with `medldr export`")
     return record
+
+
+def _checksum(path: Path) -> str:
+    """The checksum of a file of an export; of `METADATA` without what others fill in."""
+    if path.name != METADATA:
+        return checksum(path)
+    content = read_content(path, CURE)
+    return checksum_of_content({key: v for key, v in content.items() if key not in TO_FILL_IN})
 
 
 def write_preprocessing(path: Path, record: Preprocessing, beside: Collection[str] = ()) -> None:
@@ -181,7 +192,7 @@ def write_preprocessing(path: Path, record: Preprocessing, beside: Collection[st
     """
     content = record.model_dump(mode="json", by_alias=True)
     if beside:
-        sums = {name: checksum(path.parent / name) for name in sorted(beside)}
+        sums = {name: _checksum(path.parent / name) for name in sorted(beside)}
         content[CHECKSUMS] = sums
         content[CHECKSUMS] = {**sums, path.name: checksum_of_content(content)}
     write_json(path, content)

@@ -96,12 +96,18 @@ def copy_run(
         (made.path / path.name).write_bytes(path.read_bytes())
     content = _record(record, names)
     if files.splits.is_file():
-        splits = {
-            split: [names.items[name] for name in ids] for split, ids in split_ids(files).items()
-        }
+        splits, groups = (
+            {
+                split: [new[name] for name in names_of]
+                for split, names_of in split_ids(files, of).items()
+            }
+            for of, new in (("splits", names.items), ("groups", {"": "", **names.groups}))
+        )
         content["split_hash"] = hash_split_ids(splits)
         about = {key: content.get(key) for key in ("data_hash", "split_hash")}
-        write_json(made.splits, {**about, "splits": splits})
+        write_json(
+            made.splits, {**about, "splits": splits, **({"groups": groups} if groups else {})}
+        )
     write_json(made.run, content)
     left_out = sorted(set(result_files(files)) - set(result_files(made)))
     redacted = [*record.redacted, "names of items and groups", "subgroups", *left_out]
@@ -112,9 +118,9 @@ def copy_run(
     return made
 
 
-def split_ids(files: RunFolder) -> dict[str, list[str]]:
-    """The ids of each split of a run; empty where it keeps none."""
-    return dict(read_json(files.splits)["splits"]) if files.splits.is_file() else {}
+def split_ids(files: RunFolder, of: str = "splits") -> dict[str, list[str]]:
+    """The ids of each split of a run, or the ``groups`` of these; empty where it keeps none."""
+    return dict(read_json(files.splits).get(of, {})) if files.splits.is_file() else {}
 
 
 def without_names(config: RunConfig, manifest: Path, names: Names) -> RunConfig:

@@ -118,6 +118,7 @@ def _names(known: dict[RunFolder, Any], sweep: Sweep | None) -> Names:
     members = {} if sweep is None else {member.run: member for member in sweep.members}
     for files, (config, table, record) in known.items():
         items.update(*split_ids(files).values())
+        groups.update(*split_ids(files, "groups").values())
         if table is not None:
             items |= set(table.id.tolist())
             groups |= set(table.group.tolist())

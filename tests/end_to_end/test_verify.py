@@ -333,6 +333,15 @@ def groups_cross(files):
     files.predictions.write_text("\n".join(lines) + "\n")
 
 
+def a_patient_of_training_is_tested(files):
+    def add(content):
+        splits = content["splits"]
+        groups = {split: ["anna", *[""] * (len(splits[split]) - 1)] for split in ("train", "test")}
+        content["groups"] = groups
+
+    rewrite(files.splits, add)
+
+
 def other_hash(files):
     rewrite(files.run, lambda content: content.update(hash="0a1b2c3d"))
 
@@ -406,6 +415,9 @@ FORGERIES = [
     (trained_on_test_rows, "splits.json: 1 item is (test/0) in more than one split"),
     (other_split_hash, "splits.json: split_hash is not that of run.json"),
     (groups_cross, "predictions.csv: 1 groups of val are in test, too"),
+    (a_patient_of_training_is_tested, "splits.json: 1 groups of train are in test, too"),
+    (a_patient_of_training_is_tested, "groups of test are not those of predictions.csv"),
+    (a_patient_of_training_is_tested, "groups of the training splits are not those of run.json"),
     (other_hash, "config.yaml: hash is now"),
     (other_seed, "config.yaml: seed is now 0, that of the run 7"),
     (other_label, "config.yaml: label is now"),

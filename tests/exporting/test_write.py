@@ -73,6 +73,25 @@ def test_an_export_whose_files_are_not_its_own_is_not_read(
     assert fault in verdict.differs[0]
 
 
+@pytest.mark.parametrize(
+    ("name", "old", "new", "found"),
+    [
+        ("inference.json", "'image'", "'other'", True),
+        ("metadata.json", '"pred_classes"', '"pred_class"', True),
+        ("metadata.json", "to be filled in", "J. Doe", False),
+    ],
+)
+def test_a_bundle_is_held_to_what_its_files_say(
+    tmp_path, tiny, record_of, fast, name, old, new, found
+):
+    out = export(tiny(), record_of(1, (6, 4)), tmp_path / "out", "bundle", card=CARD).folder
+    path = out / "configs" / name
+    text = path.read_text()
+    path.write_text(text.replace(old, new))
+    assert path.read_text() != text
+    assert verify(out).differs is found
+
+
 def test_an_earlier_export_is_replaced_only_by_force(tmp_path, tiny, record_of, fast):
     out = tmp_path / "out"
     export(tiny(), record_of(1, (6, 4)), out, "torch", card=CARD)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from filelock import FileLock, Timeout
 
 from medldr.data import load_table, store
 from medldr.data.store.array import Blocks
 from medldr.errors import InputError
+from medldr.folders.alone import alone
 from medldr.folders.files import StorageError
 
 
@@ -117,7 +117,7 @@ def test_of_two_packers_one_works_and_the_other_waits(lazy, section, tmp_path, m
     folder.parent.mkdir()
     results, said = [], ""
     other = threading.Thread(target=lambda: results.append(make_pack(lazy, section, folder)))
-    with FileLock(folder.parent / ".pack.lock"):
+    with alone(folder, "packing"):
         other.start()
         until = time.monotonic() + 20
         while "waiting for it" not in said:
@@ -152,18 +152,6 @@ def test_a_disk_that_keeps_other_bytes_is_found_before_the_pack_is_whole(
     monkeypatch.setattr(packing, "write_array", array.write_array)
     assert make_pack(lazy, section)[1] == "made"
     assert_equal_tables(load_table(section), lazy)
-
-
-def test_a_place_where_no_lock_can_be_made_is_told_and_not_waited_for(
-    lazy, section, tmp_path, monkeypatch, make_pack
-):
-    def never(self, timeout=None, **_):
-        assert timeout == 0, "it waits for a lock that nobody holds"
-        raise Timeout(self.lock_file)
-
-    monkeypatch.setattr(FileLock, "acquire", never)
-    with pytest.raises(StorageError, match="another place with out="):
-        make_pack(lazy, section, tmp_path / "pack")
 
 
 def test_every_row_is_in_one_block_and_no_block_is_empty():
