@@ -8,6 +8,7 @@ folder names is imported.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -97,7 +98,7 @@ def verify(
     runs = run_folders(folder, aside=True)
     progress = Console(stderr=True)
     shown = track(runs, "verifying", console=progress, transient=True, disable=len(runs) < 2)
-    if not runs and (Path(folder) / PREPROCESSING).is_file():
+    if not runs and os.path.lexists(Path(folder) / PREPROCESSING):
         return Verified((_export(Path(folder)),), ())
     checked = [(files, (check or verify_run)(files)) for files in shown]
     unfinished = [files for files, verdict in checked if verdict is None]

@@ -6,6 +6,7 @@ fresh seeds. Reports read what was chosen here, so later changes of a draw do no
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
@@ -91,6 +92,6 @@ def read_choices(folder: SweepFolder) -> Choices | None:
     Raises:
         InputError: If `choices.json` is damaged or has an unknown schema.
     """
-    if not folder.choices.is_file():
+    if not os.path.lexists(folder.choices):
         return None
     return read_record(folder.choices, _Record, CURE, (SCHEMA,)).choices

@@ -255,7 +255,7 @@ def whole_folder(to: Path) -> Iterator[Path]:
     Raises:
         StorageError: If it cannot be written.
     """
-    to = to.resolve()
+    to = Path(os.path.realpath(to))
     with storage_errors(to):
         to.parent.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(to)
@@ -397,10 +397,27 @@ def save_checkpoint(path: Path | str, state: Mapping[str, Any]) -> None:
 
     buffer = io.BytesIO()
     torch.save(dict(state), buffer)
-    buffer.write(_SEAL + hashlib.sha256(buffer.getbuffer()).hexdigest().encode())
+    buffer.write(seal(buffer.getbuffer()))
     data = buffer.getbuffer()
     with atomic(path, needed=data.nbytes) as temporary:
         temporary.write_bytes(data)
+
+
+def seal(data: bytes | memoryview) -> bytes:
+    """What follows the content of a file that holds its own checksum."""
+    return _SEAL + hashlib.sha256(data).hexdigest().encode()
+
+
+def unsealed(data: bytes) -> bytes:
+    """The content of a file that holds its own checksum.
+
+    Raises:
+        ValueError: If it is not what the checksum is of.
+    """
+    content = data[: -len(seal(b""))]
+    if content + seal(content) != data:
+        raise ValueError("it does not have the checksum at its end")
+    return content
 
 
 def _check_seal(path: Path) -> None:

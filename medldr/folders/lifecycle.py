@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import signal
 import time
 from collections.abc import Iterator
@@ -198,10 +199,12 @@ def run_folders(folder: Path | str, *, aside: bool = False) -> list[RunFolder]:
     """
     path = Path(folder).expanduser()
     require_folder(path)
-    if RunFolder(path).run.is_file():
+    if os.path.lexists(RunFolder(path).run):
         return [RunFolder(path)]
     below = (RunFolder(each) for each in sorted(path.iterdir()) if each.is_dir())
-    return [one for one in below if one.run.is_file() and (aside or ASIDE not in one.path.name)]
+    return [
+        one for one in below if os.path.lexists(one.run) and (aside or ASIDE not in one.path.name)
+    ]
 
 
 def move_aside(folder: RunFolder) -> Path:

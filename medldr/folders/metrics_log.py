@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,7 +21,7 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
     A resumed run may have written an evaluation twice; the later record counts. A broken line
     (the process was killed while writing) is skipped and reported.
     """
-    if not path.is_file():
+    if not os.path.lexists(path):
         return [], []
     newest: dict[tuple[Any, ...], LogRow] = {}
     broken = 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Final
 
 from pydantic import Field
@@ -66,7 +67,7 @@ def read_mistakes(files: RunFolder) -> Mistakes | None:
     Raises:
         InputError: If it is damaged or has an unknown schema.
     """
-    if not files.mistakes.is_file():
+    if not os.path.lexists(files.mistakes):
         return None
     cure = f"Run `medldr evaluate {files.path}` to write it again, or delete it"
     return read_record(files.mistakes, Mistakes, cure, (SCHEMA,))

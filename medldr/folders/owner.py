@@ -197,7 +197,8 @@ def _refuse_live(path: Path, last: Path, owner: OwnerRecord | None) -> None:
         )
         if _stays(last):
             return
-    who = "another process" if owner is None else f"process {owner.pid} on {owner.host}"
+    unknown = f"another process (which one, {path.name} no longer says)"
+    who = unknown if owner is None else f"process {owner.pid} on {owner.host}"
     raise OwnedError(
         f"{path.parent} is in use by {who} (its last sign of life: {max(_silence(last), 0):.0f} s "
         f"ago). Wait for it, or stop it first; after {STALE_AFTER_S:.0f} s of silence it counts as "

@@ -6,6 +6,7 @@ rows and columns are named by the values of the axes that make them.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
@@ -180,7 +181,7 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     Raises:
         InputError: If `sweep.json` is damaged or has an unknown schema.
     """
-    if not folder.sweep.is_file():
+    if not os.path.lexists(folder.sweep):
         return None
     return read_record(folder.sweep, Sweep, CURE, (SCHEMA,))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -202,7 +203,7 @@ def check_free(out: Path, inputs: Iterable[str], *, force: bool) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=out.parent):
             pass
-    if out.resolve() in {Path(one).expanduser().resolve() for one in inputs}:
+    if os.path.realpath(out) in {os.path.realpath(Path(one).expanduser()) for one in inputs}:
         raise InputError(f"--out: {out} is one of the inputs. Choose another name")
     if not force:
         for path in (out, unreadable_path(out)):

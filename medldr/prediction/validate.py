@@ -9,6 +9,7 @@ run's own validation split, which give the threshold, are in it in the same way.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -107,7 +108,7 @@ def validate(
             read, all of them were seen in training, groups cannot be scored as asked, or `out` or
             the list beside it is there already.
     """
-    folder = Path(out).resolve()
+    folder = Path(os.path.realpath(out))
     listed = folder.with_name(f"{folder.name}_unreadable.csv")
     if listed.exists() and not force:
         raise InputError(f"{listed} exists. Choose another --out, or add --force")

@@ -14,7 +14,7 @@ from medldr.algorithms.base import Algorithm
 from medldr.config.schema import TrainingConfig
 from medldr.config.training_options import SWAD
 from medldr.data import TrainLoader
-from medldr.folders.files import RunFolder, StorageError, save_tensors
+from medldr.folders.files import RunFolder, StorageError, checksum, save_tensors
 from medldr.folders.lifecycle import Interrupted
 from medldr.folders.owner import refuse_if_taken
 from medldr.models.base import FeatureModel
@@ -188,7 +188,9 @@ class Trainer:
         if self.processes.first:
             for rule in improved:
                 if not rule.averaged:
-                    save_tensors(self.folder.selected(rule.name), self.scored.state_dict())
+                    path = self.folder.selected(rule.name)
+                    save_tensors(path, self.scored.state_dict())
+                    self.selector.wrote(rule.name, checksum(path))
         if self.valley:
             self.valley.close(row)
         self.save()
@@ -229,6 +231,7 @@ class Trainer:
             notes=(*self.notes, *self.selector.notes(), *more),
         )
         if self.processes.first:
+            self.selector.expect_written(self.folder)
             twin(self.folder.selected(fitted.reported.rule), self.folder.model)
             self.folder.before.unlink(missing_ok=True)
         # Every process is left with the same network, and finds the file.

@@ -40,11 +40,13 @@ from medldr.folders.files import (
     StorageError,
     kind_of_place,
     last_changed,
-    read_json,
+    reading,
+    seal,
+    unsealed,
     write_text,
 )
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 _COLUMNS: Final = ("names", "bytes", "changed", "sha256", "digests", "constant", "kind")
 _SETTLED_NS: Final = 2_000_000_000
 _STEP: Final = 16  # files of one piece of work of a thread
@@ -216,7 +218,8 @@ class Memory:
     def read(cls, path: Path, rules: str) -> Memory:
         """The memory in a file; an empty one where it is absent, damaged, or of other rules."""
         try:
-            values = read_json(path)
+            with reading(path):
+                values = json.loads(unsealed(path.read_bytes()))
             if values["format"] != _FORMAT or values["rules"] != rules:
                 return cls()
             kinds = [(reason, facts) for reason, facts in values["kinds"]]
@@ -260,7 +263,8 @@ class Memory:
             **dict(zip(_COLUMNS, columns, strict=True)),
             "kinds": [json.loads(kind) for kind in kinds],
         }
-        write_text(path, json.dumps(values, ensure_ascii=False))
+        text = json.dumps(values, ensure_ascii=False)
+        write_text(path, text + seal(text.encode()).decode())
 
 
 def settled(changed: int, now: int) -> int:

@@ -230,7 +230,7 @@ def _kinds(folder: str | Path) -> dict[str, Kind]:
     """
 
     def kind(entry: os.DirEntry[str]) -> Kind:
-        if entry.is_dir():
+        if os.path.isdir(entry.path) if entry.is_symlink() else entry.is_dir():
             return "folder"
         return "dead" if entry.is_symlink() and not os.path.exists(entry.path) else "file"
 

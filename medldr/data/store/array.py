@@ -25,7 +25,7 @@ from medldr.data.image_table import Images, LazyImages
 from medldr.data.loading.workers import ahead
 from medldr.data.threads import progress
 from medldr.errors import InputError
-from medldr.folders.files import StorageError, append_line, storage_errors, sync_folder
+from medldr.folders.files import StorageError, append_line, reading, storage_errors, sync_folder
 
 IMAGES: Final = "images.npy"
 BLOCK_BYTES: Final = 1 << 24
@@ -241,8 +241,9 @@ class _BlockWriter:
 def _begun(path: Path, images: Images) -> np.memmap[Any, np.dtype[Any]] | None:
     """An `images.npy` that was begun for these images; None where its head is not whole."""
     try:
-        array = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError, EOFError):
+        with reading(path):
+            array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except InputError:
         return None
     same = (array.dtype, array.shape) == (images.dtype, images.shape)
     return array if isinstance(array, np.memmap) and same else None
@@ -251,8 +252,9 @@ def _begun(path: Path, images: Images) -> np.memmap[Any, np.dtype[Any]] | None:
 def _read_journal(path: Path, plan: str) -> dict[int, str] | None:
     """Hash by number of each block on record; None where another plan or none was begun."""
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
-    except (FileNotFoundError, UnicodeDecodeError):
+        with reading(path):
+            lines = path.read_text(encoding="utf-8").split("\n")
+    except InputError:
         return None
     records = [record for record in map(_record, lines) if record is not None]
     if not records or records[0].get("plan") != plan:

@@ -34,7 +34,7 @@ from medldr.data.store.array import (
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.folders.alone import alone
-from medldr.folders.files import read_json, storage_errors, write_json
+from medldr.folders.files import read_json, reading, storage_errors, write_json
 from medldr.folders.provenance import cores
 
 _FACTS: Final = "array.json"
@@ -103,7 +103,8 @@ def _opened(folder: Path, images: ScanImages) -> NDArray[Any] | None:
     """The kept array; None where there is none, or it isn't what was written."""
     try:
         facts = read_json(folder / _FACTS)
-        array: NDArray[Any] = np.load(folder / IMAGES, mmap_mode="r", allow_pickle=False)
+        with reading(folder / IMAGES):
+            array: NDArray[Any] = np.load(folder / IMAGES, mmap_mode="r", allow_pickle=False)
         blocks = Blocks(len(images), facts["block_rows"])
         digests = dict(enumerate(facts["blocks"]))
         os.utime(folder)  # when it was last used

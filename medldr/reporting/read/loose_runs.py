@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,7 @@ class OpenFolder:
     @functools.cached_property
     def config(self) -> Mapping[str, Any] | None:
         """`config.yaml`; None where it is absent."""
-        if not self.files.config.is_file():
+        if not os.path.lexists(self.files.config):
             return None
         record = self.record
         if record is None or record.hash is None:
@@ -73,11 +74,11 @@ class _Place(NamedTuple):
 
 def is_run_folder(folder: Path | str) -> bool:
     """Whether a folder is that of one run, and no sweep's."""
-    return _holds_a_run(RunFolder(folder)) and not SweepFolder(folder).sweep.is_file()
+    return _holds_a_run(RunFolder(folder)) and not os.path.lexists(SweepFolder(folder).sweep)
 
 
 def _holds_a_run(files: RunFolder) -> bool:
-    return files.run.is_file() or files.config.is_file()
+    return os.path.lexists(files.run) or os.path.lexists(files.config)
 
 
 def lay_out(folder: SweepFolder) -> tuple[Sweep, list[str], dict[str, OpenFolder]]:

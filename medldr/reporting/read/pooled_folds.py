@@ -16,6 +16,7 @@ Source:
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -230,7 +231,7 @@ def _each_once(tables: Mapping[str, Predictions], folders: Mapping[str, RunFolde
         )
     known = set(tested).union(*(table.id.tolist() for table in tables.values()))
     for fold, files in folders.items():
-        if not files.splits.is_file():
+        if not os.path.lexists(files.splits):
             continue
         parts = read_json(files.splits).get("splits", {})
         never = sorted({item for ids in parts.values() for item in ids} - known)

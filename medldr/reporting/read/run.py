@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -121,14 +122,14 @@ def read_run(
         InputError: If it is not a run folder, or one of its files is there but cannot be read or
             is not as the run wrote it.
     """
-    if record is None and files.run.is_file():
+    if record is None and os.path.lexists(files.run):
         record = read_run_record(files)
-    if record is None and not files.config.is_file():
+    if record is None and not os.path.lexists(files.config):
         raise InputError(
             f"{files.path} is not a run folder: it holds neither config.yaml nor run.json"
         )
     if config is None:
-        config = read_yaml(files.config).values if files.config.is_file() else {}
+        config = read_yaml(files.config).values if os.path.lexists(files.config) else {}
     stated, config = config, with_held_out(config, record)
     log, problems = read_log(files.metrics)
     evaluation, table = read_results(files, record)
@@ -173,7 +174,7 @@ def _hidden(record: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any]:
 
 
 def _count_lines(files: RunFolder) -> int:
-    if not files.bad_files.is_file():
+    if not os.path.lexists(files.bad_files):
         return 0
     lines = files.bad_files.read_text(encoding="utf-8", errors="replace").splitlines()
     return max(0, sum(1 for line in lines if line.strip()) - 1)  # the first line names columns

@@ -48,7 +48,8 @@ class History:
         there writes them again, and no row may appear twice.
         """
         text = "".join(json.dumps(row, allow_nan=False) + "\n" for row in self.rows)
-        if self._writes and not (self._path.exists() and self._path.read_text("utf-8") == text):
+        same = self._path.is_file() and self._path.read_bytes() == text.encode()
+        if self._writes and not same:
             write_text(self._path, text)
 
     def state_dict(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from medldr import metrics
 from medldr.config.training_options import SWAD
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, checksum
 from medldr.folders.run_record import Selection
 from medldr.types import Task
 
@@ -27,6 +27,7 @@ class Selector:
         self._best: dict[str, dict[str, Any]] = {}
         self.waited = 0
         """Evaluations since the first rule improved."""
+        self._written: dict[str, str] = {}
 
     def offer(self, row: Mapping[str, Any]) -> list[Rule]:
         """Take in an evaluation.
@@ -79,6 +80,24 @@ class Selector:
             if rule.column and not rule.averaged and self._best[rule.name]["value"] is None
         ]
 
+    def wrote(self, name: str, sha256: str) -> None:
+        """Note the checksum of the file that holds a rule's weights."""
+        self._written[name] = sha256
+
+    def expect_written(self, folder: RunFolder) -> None:
+        """Check, before a run is finished, that its weights are those that were written.
+
+        Not when it is resumed: a killed run may have written later ones, and then writes them anew.
+
+        Raises:
+            InputError: Naming the first that are not.
+        """
+        for name, sha256 in self._written.items():
+            if checksum(path := folder.selected(name)) != sha256:
+                raise InputError(
+                    f"{path} has changed since it was written. Start over with --restart"
+                )
+
     def expect_weights(self, folder: RunFolder) -> None:
         """Check, before resuming from a checkpoint, that the weights chosen until then exist.
 
@@ -94,12 +113,14 @@ class Selector:
 
     def state_dict(self) -> dict[str, Any]:
         """The state for a checkpoint."""
-        return {"best": {k: dict(v) for k, v in self._best.items()}, "waited": self.waited}
+        best = {name: dict(choice) for name, choice in self._best.items()}
+        return {"best": best, "waited": self.waited, "written": dict(self._written)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Restore the state of a checkpoint."""
         self._best = {name: dict(best) for name, best in state["best"].items()}
         self.waited = int(state["waited"])
+        self._written = dict(state["written"])
 
 
 METRICS: Final = {name: metric for name, metric in metrics.METRICS.items() if metric.selects}

@@ -16,6 +16,7 @@ from medldr.data.files.memory import (
     prove,
     state_of,
 )
+from medldr.folders.files import seal, unsealed
 
 OLD = (1_000_000_000, 1_000_000_000)
 
@@ -126,12 +127,24 @@ def test_what_is_asked_otherwise_is_read_again_where_it_must_be(ask, files):
     assert ask([]) == ([], [])
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"format": 2}', '{"format": 1, "rules": "1"}', None])
+@pytest.mark.parametrize("text", ["", "[]", '{"format": 3}', '{"format": 2, "rules": "1"}', None])
 def test_a_damaged_memory_is_passed_over_and_written_anew(ask, text):
     found, _ = ask()
-    values = json.loads(the_memory().read_text())
+    values = json.loads(unsealed(the_memory().read_bytes()))
     values["bytes"].pop()
-    the_memory().write_text(json.dumps(values) if text is None else text)
+    damaged = (json.dumps(values) if text is None else text).encode()
+    the_memory().write_bytes(damaged + seal(damaged))
+    again, read = ask()
+    assert (again, len(read)) == (found, 40)
+    assert ask()[1] == []
+
+
+@pytest.mark.parametrize("place", [20, 2000, -70, -3])
+def test_a_flipped_bit_of_a_memory_is_noticed(ask, place):
+    found, _ = ask()
+    damaged = bytearray(the_memory().read_bytes())
+    damaged[place] ^= 1
+    the_memory().write_bytes(damaged)
     again, read = ask()
     assert (again, len(read)) == (found, 40)
     assert ask()[1] == []

@@ -1,10 +1,12 @@
 """Rules keep the first of the best finite values; unknown, absent and forbidden ones are named."""
 
 import math
+import re
 
 import pytest
 
 from medldr.errors import InputError
+from medldr.folders.files import RunFolder, checksum
 from medldr.training.weights.selection import Selector, parse_rules, scored_splits
 
 ALL = {"train", "val", "id_val", "test", "target_in", "target_out"}
@@ -80,6 +82,20 @@ def test_state_survives_a_checkpoint():
     other.load_state_dict(selector.state_dict())
     assert other.chosen()["val_auc"] == selection
     assert other.waited == 1
+
+
+def test_weights_that_changed_after_they_were_written_are_refused(tmp_path):
+    folder, selector = RunFolder(tmp_path), choose("val_auc", [0.5])[1]
+    path = folder.selected("val_auc")
+    path.parent.mkdir()
+    path.write_bytes(b"weights")
+    selector.wrote("val_auc", checksum(path))
+    again = Selector(selector.rules)
+    again.load_state_dict(selector.state_dict())
+    again.expect_written(folder)
+    path.write_bytes(b"weighty")
+    with pytest.raises(InputError, match=re.escape(str(path))):
+        again.expect_written(folder)
 
 
 def test_an_unknown_rule_is_named_with_the_nearest():
