@@ -161,6 +161,7 @@ class ImageTable:
         hashes: Checksum of each file read, by file name (for `run.json`). Where there are any, they
             represent the pixels, so they change whenever the pixels do; with too many files to read
             each time, whenever a name or a size does.
+        beside: What was made of scans, by its name, and so is no item.
         shared_groups: Pairs of splits that share groups by the dataset's own definition, such as
             ``("train", "id_val")``; between any others no group may cross.
         bad_files: Files that were left out.
@@ -189,6 +190,7 @@ class ImageTable:
     masks: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()
     hashes: dict[str, str] = field(default_factory=dict)
+    beside: Mapping[str, str] = field(default_factory=dict)
     shared_groups: tuple[tuple[str, str], ...] = ()
     bad_files: tuple[BadFile, ...] = ()
     metadata: Mapping[str, NDArray[np.str_]] = field(default_factory=dict)

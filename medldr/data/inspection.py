@@ -20,6 +20,7 @@ from medldr.data.checks.near_duplicates import near_pairs
 from medldr.data.checks.table_checks import find_faults
 from medldr.data.counting import some
 from medldr.data.files.facts import warning_notes
+from medldr.data.files.origin import beside_note
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.spec import input_pipeline, positive_class_notes
 from medldr.data.splits.make import Splits
@@ -107,7 +108,8 @@ def _naming(table: ImageTable) -> list[str]:
 
     A run records them without: pages and records name no patient.
     """
-    named: dict[str, str] = {}
+    plain, full = (beside_note(table.beside, named=named) for named in (False, True))
+    named = {f"{table.name}: {p}": f"{table.name}: {f}" for p, f in zip(plain, full, strict=True)}
     ids = table.ids.tolist()
     for column, facts in table.facts_of_images.items():
         known = [(name, one) for name, one in zip(ids, facts, strict=False) if one is not None]

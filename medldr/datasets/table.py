@@ -20,7 +20,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+
 from medldr.data.files.image import ScanImages
+from medldr.data.files.origin import beside_note
 from medldr.data.files.proof import prove_items
 from medldr.data.files.rules import SCAN, resolve, resolve_several
 from medldr.data.image_table import Looks
@@ -54,7 +57,11 @@ def load(config: Config) -> ImageTable:
     listing = list_items(config)
     name = data_name(config)
     several = config.images
-    proven = prove_items(listing.sources, listing.ids.tolist(), config, name, several)
+    found = config.file is None
+    proven = prove_items(listing.sources, listing.ids.tolist(), config, name, several, found=found)
+    beside = {n: one.made for n, one in zip(listing.ids.tolist(), proven, strict=True) if one.made}
+    listing = listing.take(np.flatnonzero([not one.made for one in proven]))
+    proven = [one for one in proven if not one.made]
     bad = tuple(
         BadFile(path, one.reason)
         for path, one in zip(listing.ids.tolist(), proven, strict=True)
@@ -75,7 +82,7 @@ def load(config: Config) -> ImageTable:
         rules,
         rules.size or facts[0].seen_as(rules.dims).spatial,
     )
-    notes = [*listing.notes, *rule_notes]
+    notes = [*listing.notes, *rule_notes, *beside_note(beside)]
     if not (listing.groups != "").any():
         notes.append(_NO_GROUPS)
     return listing.table(
@@ -88,6 +95,7 @@ def load(config: Config) -> ImageTable:
         looks=Looks(dict(zip(ids, (one.look for one in good), strict=True))),
         facts=tuple(facts),
         unused=listing.unused,
+        beside=beside,
         combined=rules.combined,
         facts_by_column={
             column: tuple(one.images[number] for one in good)

@@ -94,7 +94,8 @@ def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None,
     """Stored images to check with, and what they are."""
     if paths:
         scans = []
-        for item in find_items(paths, len(trained.shape) - 1, images=trained.reader.images):
+        axes, names = len(trained.shape) - 1, trained.reader.images
+        for item in find_items(paths, axes, images=names, slices=trained.takes_slices):
             if item.source is None:
                 raise InputError(f"--check: {item.name}: {item.reason}")
             try:

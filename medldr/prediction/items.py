@@ -4,8 +4,10 @@ Source:
     Our choice. In a folder every file that is a scan by its name is an item, also in folders below.
     For a network of volumes the slices of DICOM in a folder are one item per series of several
     slices, beside which single pictures (localizers) are left out; for a network of pictures each
-    slice is an item. Where items have several images, a table has a column for each, and the names
-    of files say which is which in nnU-Net's way (``case_0000.nii.gz``).
+    slice is an item, unless it was taught one slice of each volume (`data.frame`). What was made of
+    scans is none beside them (`medldr.data.files.origin`). Where items have several images, a table
+    has a column for each, and the names of files say which is which in nnU-Net's way
+    (``case_0000.nii.gz``).
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from medldr.data.files.origin import beside_note
 from medldr.data.files.scan import DICOM, ScanError, Source
 from medldr.data.listing.folders import walk
 from medldr.data.listing.image_names import cases_of
@@ -57,6 +60,8 @@ def find_items(
     group: str | None = None,
     images: Sequence[str] = (),
     notes: list[str] | None = None,
+    *,
+    slices: bool = True,
 ) -> list[Item]:
     """The items that some paths name, in their order.
 
@@ -68,7 +73,9 @@ def find_items(
             have several images; None: the one whose name says so, or those of `images`.
         group: Column of a table with the group of each; None: none is known.
         images: Names of the images of each item, where the network takes several.
-        notes: What readers should know of the tables is added to it.
+        notes: What readers should know of tables and folders is added to it.
+        slices: Of a network of pictures, whether each slice in a folder is one, and not one of each
+            series (`data.frame`).
 
     Raises:
         InputError: If nothing is named, a folder holds no scan, a table has no column of files
@@ -93,7 +100,7 @@ def find_items(
         elif _is_table(text):
             items += _of_table(sheets[text], column, group)
         else:
-            items += _inside(Path(text), dims)
+            items += _inside(Path(text), dims, notes, slices=slices)
     if not items:
         raise InputError("nothing to predict: name files, folders, or a table with a path column")
     return _apart(items)
@@ -187,13 +194,18 @@ def _of_paths(texts: Sequence[str], root: Path) -> Iterator[Item]:
         yield Item(text, source, reason=reason + (moved or hint))
 
 
-def _inside(folder: Path, dims: int) -> list[Item]:
+def _inside(
+    folder: Path, dims: int, notes: list[str] | None = None, *, slices: bool = True
+) -> list[Item]:
     """The items in a folder.
 
     Raises:
         InputError: If there are none; says what is in it.
     """
-    inside = list(_of_folder(folder, dims))
+    made: dict[str, str] = {}
+    inside = list(_of_folder(folder, dims, made, slices=slices and dims == 2))
+    if notes is not None:
+        notes += beside_note(made)
     if not inside:
         names = (name for one in walk(folder, lenient=True) for name in one.files)
         others = tell_not_read(names) or "it is empty, and so are its subfolders"
@@ -201,20 +213,24 @@ def _inside(folder: Path, dims: int) -> list[Item]:
     return inside
 
 
-def _of_folder(top: Path, dims: int) -> Iterator[Item]:
+def _of_folder(top: Path, dims: int, made: dict[str, str], *, slices: bool) -> Iterator[Item]:
+    from medldr.data.files.dicom import made_in
+
     for folder in walk(top, lenient=True):
         if folder.fault:
             yield Item(str(folder.path), reason=folder.fault)
-        slices = [name for name in folder.files if dims == 3 and is_slice(name)]
-        if slices:
-            yield from _series(folder.path, slices)
+        dicom = list(filter(is_slice, folder.files))
+        if dicom and not slices:
+            yield from _series(folder.path, dicom, dims)
+        apart = made_in(folder.path, dicom) if slices else dict.fromkeys(dicom, "")
+        made |= {f"{folder.path}/{name}": kind for name, kind in apart.items() if kind}
         for name in folder.files:
-            if name not in slices and is_scan(name, folder.files):
+            if name not in apart and is_scan(name, folder.files):
                 yield Item(str(folder.path / name), Source(folder.path / name))
 
 
-def _series(folder: Path, slices: Sequence[str]) -> Iterator[Item]:
-    """The volumes of a folder of DICOM files."""
+def _series(folder: Path, slices: Sequence[str], dims: int) -> Iterator[Item]:
+    """The volumes of a folder of DICOM files; of pictures alone, these."""
     from medldr.data.files.dicom import list_folder, volumes_of
 
     try:
@@ -226,7 +242,7 @@ def _series(folder: Path, slices: Sequence[str]) -> Iterator[Item]:
         return
     for files in volumes:
         first = files[0]
-        if first.frames > 1:
+        if first.frames > 1 or (dims == 2 and len(files) == 1):
             yield Item(str(first.path), Source(first.path))
         elif len(files) == 1 or len(volumes) == 1:
             yield Item(str(folder), Source(folder))

@@ -213,7 +213,8 @@ def answer(
     given = [inputs] if isinstance(inputs, str | Path) else listed(inputs, axes)
     notes: list[str] = []
     if all(isinstance(one, str | Path) for one in given):
-        items = find_items(given, axes, path_column, group, images, notes)
+        slices = runs[0].takes_slices
+        items = find_items(given, axes, path_column, group, images, notes, slices=slices)
     else:
         several = images or any(isinstance(one, tuple) for one in given)
         of = item_of_images if several else item_of_array

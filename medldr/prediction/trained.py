@@ -76,6 +76,11 @@ class Trained:
         """Equal for runs that make the same stored image of an item."""
         return repr(self.record.reading), repr(self.record.stored)
 
+    @property
+    def takes_slices(self) -> bool:
+        """Whether each slice is an item, and not one of each volume (`data.frame`)."""
+        return bool(self.record.reading.get("frame", "error") == "error")
+
     def answer(
         self, items: Sequence[NewItem], views: Sequence[View]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], list[dict[str, str]]]:

@@ -12,6 +12,8 @@ from own_scans import built, dicom_files, images_of, nifti, notes_of, refused, r
 from PIL import Image
 from pydicom.encaps import encapsulate
 from pydicom.uid import (
+    BasicTextSRStorage,
+    CTImageStorage,
     JPEG2000Lossless,
     MultiFrameTrueColorSecondaryCaptureImageStorage,
     RTDoseStorage,
@@ -22,6 +24,7 @@ from medldr import data_check
 from medldr.commands.new_study.asking import Asker
 from medldr.commands.new_study.folder_levels import guess_tree
 from medldr.data.files.read import read_scan
+from medldr.data.files.scan import Source
 from medldr.errors import InputError
 from medldr.prediction.items import find_items
 
@@ -249,6 +252,103 @@ def test_what_was_made_of_a_scan_is_no_scan_beside_it(tmp_path, patients):
     for path in folder.glob("IM*"):
         path.unlink()
     assert len(find_items([folder], 3)) == 1
+
+
+LOCALIZER = {"ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"]}
+
+
+@pytest.mark.parametrize("uid", ["1.2.3", None])
+def test_localizers_are_pictures_of_their_own(tmp_path, patients, uid):
+    names, values = patients
+    for n, shape in enumerate([(8, 8), (4, 5)]):  # the second as large as a slice, and parallel
+        place = dicom_files.geometry(np.diag([1.0, 1, 2, 1]), n)
+        one = dicom_files.dicom(np.zeros(shape, np.int16), **place, **LOCALIZER)
+        one.SeriesInstanceUID = uid or one.SeriesInstanceUID
+        dicom_files.save(one, tmp_path / "p0" / f"scout{n}")
+    file = table(tmp_path, names)
+    images = images_of(file, window=(0.0, 1000.0))
+    np.testing.assert_allclose(images["p0"][0] * 1000, values, atol=1e-3)
+    said = "files of other series are left out: 2 (localizer, CT 2)"
+    assert f"1 item: {said}" in notes_of(file)
+    (item,) = find_items([tmp_path / "p0"], 3)
+    assert read_scan(item.source, 3).warnings == (said,)
+    assert len(find_items([tmp_path / "p0"], 2)) == 5
+    alone = read_scan(Source(tmp_path / "p0" / "scout0"))
+    assert "it is a localizer" in " ".join(alone.warnings)
+
+
+def without_picture(storage, modality, **tags):
+    made = dicom_files.dicom(np.zeros((4, 4), np.uint8), SOPClassUID=storage, Modality=modality)
+    del made.Rows, made.Columns, made.PixelData
+    for name, value in tags.items():
+        setattr(made, name, value)
+    return made
+
+
+@pytest.fixture
+def with_made_ones(tmp_path):
+    """A tree of radiographs, and in one folder what was made of the first."""
+    for kind in "ab":
+        radiographs(tmp_path / "tree" / kind, StudyInstanceUID=None)
+    folder, flat = tmp_path / "tree" / "a", np.ones((8, 8), np.uint8)
+    deep, report = np.ones((3, 8, 8), np.uint16), np.zeros((8, 8, 3), np.uint8)
+    made = [
+        dicom_files.dicom(flat, SOPClassUID=SegmentationStorage, Modality="SEG"),
+        dicom_files.dicom(deep, frames=True, SOPClassUID=RTDoseStorage, Modality="RTDOSE"),
+        dicom_files.dicom(report, colour=True, StudyInstanceUID=None),
+        without_picture(BasicTextSRStorage, "SR"),
+        without_picture("1.3.12.2.1107.5.9.1", "OT"),
+    ]
+    other = dicom_files.dicom(report, colour=True, StudyInstanceUID="1.2.3", Modality="US")
+    for n, one in enumerate([*made, other]):
+        dicom_files.save(one, folder / f"made{n}.dcm")
+    return folder
+
+
+def test_among_pictures_what_was_made_of_them_is_no_item_anywhere(tmp_path, with_made_ones):
+    tree, left = {"root": str(tmp_path / "tree"), "folders": ["label"]}, "left out beside them: 5"
+    kinds = "(captured screen, CT 1, OT 1, RTDOSE 1, SEG 1, SR 1)"
+    found = built(None, **tree).table
+    assert len(found) == 13  # a capture of another study is a picture
+    assert "a/made5.dcm" in found.ids
+    assert f"made of scans, so {left} {kinds}" in " ".join(found.notes)
+    study = run_file(tmp_path, None, **tree)
+    assert "made4.dcm" in " ".join(data_check(study, no_page=True).inspection.notes)
+    notes = []
+    items = find_items([tmp_path / "tree"], 2, notes=notes)
+    assert len(items) == 13
+    assert f"{left} {kinds}" in notes[0]
+    # Whoever names one gets it, or is told why not.
+    file = table(tmp_path, ["tree/a/made0.dcm", "tree/b/r0.dcm"])
+    assert len(built(file).table) == 2
+    assert "made3.dcm: it holds no picture" in refused(
+        table(tmp_path, ["tree/a/made3.dcm", "tree/b/r0.dcm"])
+    )
+
+
+def test_a_picture_cut_off_among_others_is_refused_and_no_document(tmp_path, with_made_ones):
+    broken = without_picture(CTImageStorage, "CT")
+    dicom_files.save(broken, with_made_ones / "cut.dcm")
+    tree = {"root": str(tmp_path / "tree"), "folders": ["label"]}
+    assert "a/cut.dcm: it holds no picture" in refused(None, **tree)
+    assert len(find_items([tmp_path / "tree"], 2)) == 14
+
+
+@pytest.mark.parametrize("tags", [{}, {"SliceThickness": "2"}, {"PixelSpacing": None}])
+def test_a_folder_of_one_slice_is_the_picture_of_its_file(tmp_path, tags):
+    turned = np.array([[0, -1, 0, 0], [-1, 0, 0, 0], [0, 0, -2, 0], [0, 0, 0, 1.0]])
+    values = np.random.default_rng(0).integers(0, 900, (5, 4, 1)).astype(np.int16)
+    dicom_files.series(tmp_path / "one", values, turned, names=["1.dcm"], **tags)
+    found = images_of(table(tmp_path, ["one", "one/1.dcm"]), dims=2, window=(0.0, 1000.0))
+    np.testing.assert_array_equal(found["one"], found["one/1.dcm"])
+    assert found["one"].shape == (1, 5, 4)  # stored with 4 rows
+
+
+def test_a_network_of_one_slice_of_each_volume_is_given_volumes(tmp_path, patients):
+    names, _ = patients
+    radiographs(tmp_path / "pictures", count=1)
+    items = find_items([tmp_path], 2, slices=False)
+    assert [item.source.path.name for item in items] == [*names, "r0.dcm"]
 
 
 def test_a_folder_one_level_too_high_says_so(tmp_path):

@@ -295,6 +295,33 @@ def test_faults_of_several_columns_are_in_one_message(tmp_path, pictures):
         assert fault in said
 
 
+def test_every_fault_of_a_table_is_in_the_same_message(tmp_path, pictures):
+    names = pictures(8)
+    rows = [(name, "ab"[n % 2], "", "train", "i") for n, name in enumerate(names)]
+    rows[1], rows[2] = ("gone.png", "b", "x", "train", "j"), (names[2], "", "x", "train", "k")
+    rows[3], rows[4] = (names[3], "c", "x", "tets", "l"), (names[4], "d", "x", "train", "m")
+    file = table(tmp_path, rows, "path,label,site,part,key")
+    keys = {"domain": "site", "split": "part", "id": "key", "group": "who", "columns": ["age"]}
+    said = refused(file, classes=["a", "b"], **keys)
+    for fault in (
+        *(
+            "line 3 (gone.png): there is no such file",
+            "1 row has no label: line 4",
+            "no column 'who'",
+        ),
+        *("no column 'age'", "(data.domain) is empty in 4 of 8", "line 5 (p3.png) has 'c'"),
+        *("line 6 (p4.png) has 'd'", "'tets' is no split", "the same id 'i'"),
+    ):
+        assert fault in said
+    said = refused(file, path="file", label="grade", domain="hospital")
+    for column in ("file", "grade", "hospital"):
+        assert f"no column {column!r}" in said
+    several = table(tmp_path, [(n, "01"[k % 2], "x") for k, n in enumerate(names)], "path,a,b")
+    several.write_text(several.read_text().replace("p3.png,1,x", "p3.png,7,y"))
+    said = refused(several, label=["a", "b"])
+    assert all(text in said for text in ("has '7' in the column 'a'", "has 'x'", "has 'y'"))
+
+
 def test_ids_may_have_blanks_but_differ(tmp_path, pictures):
     rows = [(name, n % 2, f" scan {n} a") for n, name in enumerate(pictures(4))]
     found = built(table(tmp_path, rows, "path,label,name"), id="name").table

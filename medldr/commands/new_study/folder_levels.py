@@ -253,5 +253,5 @@ def _is_series(folder: Path, slices: Sequence[str]) -> bool:
         files = [file for of in list_folder(folder).series.values() for file in of]
     except ScanError:
         return False
-    scans = [file.series_uid for file in files if not file.is_made]
+    scans = [file.series_uid for file in files if not file.origin.made]
     return len(scans) > 1 and len(set(scans)) == 1

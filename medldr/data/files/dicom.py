@@ -19,7 +19,6 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from pydicom import uid
 
 from medldr.data.counting import some
 from medldr.data.files.dicom_file import DESCRIPTION, PLACE, SHAPE, functional_group, open_dicom
@@ -36,20 +35,13 @@ from medldr.data.files.dicom_geometry import (
 )
 from medldr.data.files.dicom_pixels import Frames, frames_of
 from medldr.data.files.nifti import canonical, spacing_of
+from medldr.data.files.origin import Origin, least_made, made_beside, origin_of, told
 from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import Scan, ScanError, times
 
 _HEADER: Final = (*DESCRIPTION, *SHAPE, *PLACE)
-_MAPS: Final = frozenset(
-    {
-        *(uid.SegmentationStorage, "1.2.840.10008.5.1.4.1.1.66.7"),  # the second is of label maps
-        *(uid.ParametricMapStorage, uid.RTDoseStorage),
-    }
-)
-"""Classes of what was drawn or computed on a scan."""
 _TURNED: Final = "it was turned upright, because its header says how the patient lay"
-_CAPTURE: Final = str(uid.SecondaryCaptureImageStorage)
-"""Class of pictures of a screen; those of several frames begin with it, too."""
+_LOCALIZER: Final = "it is a localizer: a picture of its own, and no slice of a volume"
 
 
 class Slice(NamedTuple):
@@ -69,23 +61,14 @@ class Slice(NamedTuple):
         return str(self.header.get("SeriesInstanceUID") or "")
 
     @property
-    def is_capture(self) -> bool:
-        """Whether it is a picture of a screen."""
-        storage = str(self.header.get("SOPClassUID"))
-        return storage == _CAPTURE or storage.startswith(f"{_CAPTURE}.")
-
-    @property
-    def is_made(self) -> bool:
-        """Whether it was drawn or computed on a scan, or is a picture of a screen."""
-        return self.is_capture or self.header.get("SOPClassUID") in _MAPS
+    def origin(self) -> Origin:
+        """Whether it was recorded or made."""
+        return origin_of(self.header)
 
     @property
     def frames(self) -> int:
         """Number of pictures in the file."""
-        try:
-            return max(1, int(self.header.get("NumberOfFrames") or 1))
-        except (ValueError, TypeError):
-            return 1
+        return self.origin.frames
 
 
 class Folder(NamedTuple):
@@ -117,14 +100,19 @@ def read_dicom_file(path: Path) -> Scan:
         ScanError: If it is no DICOM file, holds no picture, or cannot be decoded.
     """
     dataset, assumed = open_dicom(path)
-    frames = frames_of(dataset, assumed)
+    origin = origin_of(dataset)
+    try:
+        frames = frames_of(dataset, assumed)._replace(origin=origin)
+    except ScanError as error:
+        error.origin = origin
+        raise
     count = len(frames.values)
     if count == 1:
         measures = functional_group(dataset, 0, "PixelMeasuresSequence") or dataset
         spacing, unknown = spacing_of_pixels(measures)
         values, spacing = upright(_as_volume(frames), spacing, dataset)
         turned = not np.array_equal(values, frames.values[0].transpose(2, 0, 1))
-        said = (*unknown, _TURNED) if turned else unknown
+        said = (*unknown, *[_TURNED] * turned, *[_LOCALIZER] * (origin.made == "localizer"))
         return _scan(frames, values, said, spacing=spacing)
     planes = planes_of(dataset, count)
     if planes is None:
@@ -201,19 +189,28 @@ def volumes_of(series: Mapping[str, list[Slice]]) -> list[list[Slice]]:
 
     A file of several frames is a volume of its own; so are all further files of a series where
     these are several. Where there is neither, each picture is one. What was made of a scan is none
-    beside it: masks, maps and doses, and captured screens beside volumes.
+    beside it: masks, maps, doses, captured screens and localizers.
 
     Args:
         series: Files by SeriesInstanceUID; at least one.
     """
-    listed = list(series.values())
-    scans = [[one for one in of if one.header.get("SOPClassUID") not in _MAPS] for of in listed]
-    listed = scans if any(scans) else listed
+    least = least_made(file.origin for files in series.values() for file in files)
+    listed = [[file for file in files if file.origin.made == least] for files in series.values()]
     films = [[file] for files in listed for file in files if file.frames > 1]
     slices = [[file for file in files if file.frames == 1] for files in listed]
     volumes = [*films, *(files for files in slices if len(files) > 1)]
-    recorded = [files for files in volumes if not files[0].is_capture]
-    return recorded or volumes or [files for files in slices if files]
+    return volumes or [files for files in slices if files]
+
+
+def made_in(folder: Path, names: Sequence[str]) -> dict[str, str]:
+    """Files of a folder of pictures that were made of others in it, and what each is called."""
+    origins: list[Origin | None] = []
+    for name in names:
+        try:
+            origins.append(origin_of(open_dicom(folder / name, _HEADER)[0]))
+        except (ScanError, OSError):  # it is refused by its name, where it is read
+            origins.append(None)
+    return {names[place]: kind for place, kind in made_beside(origins).items()}
 
 
 def _chosen(
@@ -244,15 +241,10 @@ def _chosen(
         )
     kept = {file.path for file in volumes[0]}
     others = [file for files in series.values() for file in files if file.path not in kept]
-    kinds = Counter(_kind(file) for file in others)
-    listed = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
-    said = f"files of other series are left out: {len(others)} ({listed})"
+    said = (
+        f"files of other series are left out: {len(others)} ({told(f.origin.kind for f in others)})"
+    )
     return volumes[0], (said,) if others else ()
-
-
-def _kind(file: Slice) -> str:
-    modality = str(file.header.get("Modality") or "modality unknown")
-    return f"captured screen, {modality}" if file.is_capture else modality
 
 
 def _described(files: list[Slice]) -> str:
@@ -347,7 +339,7 @@ def _placed(frames: Frames, placed: Stack) -> Scan:
     """A volume of slices in the order of their places, RAS+."""
     values, affine = canonical(_as_volume(frames), placed.affine)
     if not placed.measured:
-        return _scan(frames, values, placed.warnings)
+        return replace(_scan(frames, values, placed.warnings), placed=True)
     return _scan(frames, values, placed.warnings, spacing=spacing_of(affine), affine=affine)
 
 
@@ -376,4 +368,5 @@ def _scan(
         voi=frames.voi,
         warnings=tuple(dict.fromkeys((*frames.warnings, *warnings))),
         patient=frames.patient,
+        origin=frames.origin,
     )

@@ -37,6 +37,7 @@ SHAPE: Final = ("Rows", "Columns", "SamplesPerPixel", "NumberOfFrames")
 
 DESCRIPTION: Final = (
     *("SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "SeriesNumber", "Modality"),
+    *("StudyInstanceUID", "ImageType"),
     *("PatientOrientation", "InstanceNumber", "WindowCenter", "WindowWidth", "VOILUTFunction"),
 )
 """Elements that only describe a picture. A broken one counts as missing."""

@@ -26,6 +26,7 @@ from pydicom.pixels.processing import apply_color_lut, apply_modality_lut, conve
 from pydicom.pixels.utils import as_pixel_options
 
 from medldr.data.files.dicom_file import functional_group, holds_pixels
+from medldr.data.files.origin import Origin
 from medldr.data.files.scan import ScanError, Voi, finite, plain_numbers, refuse_bomb, scaled
 
 _STREAMS: Final = (
@@ -53,6 +54,7 @@ class Frames(NamedTuple):
         window: Lowest and highest value to show; None if the file names none.
         voi: See `Scan.voi`.
         patient: See `Scan.patient`.
+        origin: See `Scan.origin`.
     """
 
     values: NDArray[Any]
@@ -63,6 +65,7 @@ class Frames(NamedTuple):
     window: Window | None = None
     voi: Voi = ""
     patient: str = ""
+    origin: Origin = Origin()
 
 
 def frames_of(dataset: Any, assumed: tuple[str, ...] = ()) -> Frames:

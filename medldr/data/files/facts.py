@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 
 from medldr.data.counting import counted, some
 from medldr.data.files.geometry import seen_as
+from medldr.data.files.origin import Origin
 from medldr.data.files.scan import Kind, Scan, Voi
 
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
@@ -41,6 +42,7 @@ class Facts(NamedTuple):
         warnings: What was changed or assumed.
         voi: See `Scan.voi`.
         patient: See `Scan.patient`.
+        origin: See `Scan.origin`.
         others: Headers of the further images of an item that has several.
     """
 
@@ -59,6 +61,7 @@ class Facts(NamedTuple):
     warnings: tuple[str, ...]
     voi: Voi = ""
     patient: str = ""
+    origin: Origin | None = None
     others: tuple[str, ...] = ()
 
     @classmethod
@@ -81,6 +84,7 @@ class Facts(NamedTuple):
             frames=scan.frames,
             warnings=scan.warnings,
             patient=scan.patient,
+            origin=scan.origin,
         )
 
     @classmethod

@@ -132,7 +132,7 @@ def as_dims(scan: Scan, rules: Rules) -> Scan:
         return scan
     axis = across(scan.spatial, scan.spacing)
     number = 0 if rules.frame == "first" else scan.spatial[axis] // 2
-    flat = as_picture(scan.values, axis, number, placed=scan.affine is not None)
+    flat = as_picture(scan.values, axis, number, placed=scan.placed or scan.affine is not None)
     _, spacing = seen_as(scan.spatial, scan.spacing, 2)
     return replace(scan, values=flat, spacing=spacing, affine=None)
 

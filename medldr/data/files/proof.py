@@ -20,6 +20,7 @@ from medldr.data.files.geometry import apart, box_around, margin_around, require
 from medldr.data.files.image import NO_SPACING
 from medldr.data.files.intensity import too_deep, window_fault
 from medldr.data.files.memory import Examined, prove, state_of
+from medldr.data.files.origin import Origin, made_beside
 from medldr.data.files.read import (
     MASK_GROUND,
     READER,
@@ -47,6 +48,7 @@ class Proven(NamedTuple):
         facts: What it is; None where it cannot be read.
         look: At its values, as they were recorded.
         images: The facts of each image of an item that has several; None for one that is missing.
+        made: What it is, where it was made of a scan beside it, and so is no item; else empty.
     """
 
     reason: str
@@ -54,6 +56,7 @@ class Proven(NamedTuple):
     facts: Facts | None
     look: Look
     images: tuple[Facts | None, ...] = ()
+    made: str = ""
 
     @property
     def known(self) -> Facts:
@@ -69,6 +72,8 @@ def prove_items(
     config: ScanConfig,
     title: str,
     columns: Sequence[str] = (),
+    *,
+    found: bool = False,
 ) -> list[Proven]:
     """Read every item that is not remembered, in parallel, and its mask.
 
@@ -78,6 +83,7 @@ def prove_items(
         config: The section `data`.
         title: The data set's name, for those who watch.
         columns: Names of the images of each item, where it has several.
+        found: Whether the items are whatever folders hold, and nobody named them.
 
     Raises:
         InputError: If pictures and volumes are mixed and no key says what to do.
@@ -106,10 +112,16 @@ def prove_items(
     of_kind = {kind: Facts.from_json(values) for kind, values in kinds.items()}
     headers = {kind: known.header for kind, known in of_kind.items()}
     facts = [of_kind.get(id(one.facts)) for one in examined]
-    readable = {name: one for name, one in zip(ids, facts, strict=True) if one is not None}
+    made = _made(items, examined) if found else {}
+    named = zip(ids, facts, strict=True)
+    readable = {
+        name: one for row, (name, one) in enumerate(named) if one is not None and row not in made
+    }
     axes = dims_of(config, readable, title) if readable else 3
     return [
-        _proven(
+        Proven("", "", None, one.look, made=made[row])
+        if row in made
+        else _proven(
             one,
             its_facts,
             headers.get(id(one.facts), ""),
@@ -118,8 +130,21 @@ def prove_items(
             config,
             axes,
         )
-        for one, its_facts, item in zip(examined, facts, items, strict=True)
+        for row, (one, its_facts, item) in enumerate(zip(examined, facts, items, strict=True))
     ]
+
+
+def _made(items: Sequence[Source], examined: Sequence[Examined]) -> dict[int, str]:
+    """Rows of files that were made of others in their folder, and what each is called."""
+    folders: dict[Path, list[int]] = {}
+    for row, item in enumerate(items):
+        folders.setdefault(item.path.parent, []).append(row)
+    made: dict[int, str] = {}
+    for rows in folders.values():
+        origins = [examined[row].facts.get("origin") for row in rows]
+        here = made_beside([None if one is None else Origin(*one) for one in origins])
+        made |= {rows[place]: kind for place, kind in here.items()}
+    return made
 
 
 def _prove_several(
@@ -184,7 +209,8 @@ def _examined(
         try:
             scan = read(items[row])
         except ScanError as error:
-            return Examined(reason=str(error))
+            known = {} if error.origin is None else {"origin": error.origin}
+            return Examined(reason=str(error), facts=known)
         values = scan.values
         constant = bool((values == values.reshape(-1)[0]).all())
         return Examined("", digest_of(values).hex(), constant, Facts.of(scan)._asdict())

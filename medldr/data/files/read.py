@@ -29,7 +29,7 @@ from medldr.data.files.scan import (
 from medldr.folders.files import kind_of_place
 from medldr.folders.provenance import installed_version
 
-READER: int = 7
+READER: int = 8
 """Raised whenever a reader gives other values than before, so that nothing remembered is used."""
 
 MASK_GROUND: Final = "black"

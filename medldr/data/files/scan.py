@@ -10,6 +10,8 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.files.origin import Origin
+
 Kind = Literal["nifti", "metaimage", "nrrd", "dicom", "picture", "array"]
 Voi = Literal["", "several", "sigmoid", "table"]
 
@@ -37,7 +39,13 @@ ABSENT: Final = "there is no such file"
 
 
 class ScanError(Exception):
-    """Why a file cannot be used and what helps, without the file's name."""
+    """Why a file cannot be used and what helps, without the file's name.
+
+    Attributes:
+        origin: See `Scan.origin`.
+    """
+
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,9 @@ class Scan:
         warnings: What was changed or assumed, a sentence each, without names.
         patient: Digits that stand for the patient whom the header names, from which nobody learns
             who that is; empty where it names none.
+        placed: Whether the axes of a volume are the patient's (RAS+) although no affine is known,
+            as lengths are missing.
+        origin: Of a DICOM file or its slices: recorded, or made of what was; None of other files.
     """
 
     values: NDArray[Any]
@@ -106,6 +117,8 @@ class Scan:
     frames: int = 1
     warnings: tuple[str, ...] = ()
     patient: str = ""
+    placed: bool = False
+    origin: Origin | None = None
 
     @property
     def channels(self) -> int:

@@ -9,7 +9,6 @@ from medldr.data.counting import counted, some
 from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.places import ABSENT, foreign_front, near_name, near_root
 from medldr.datasets._table.config import Config
-from medldr.errors import InputError
 
 NO_LABEL: Final = "it has no label"
 NO_IMAGE: Final = "one of its images is missing"
@@ -37,20 +36,17 @@ class LeftOut(NamedTuple):
         unlabelled: Rows without a label.
         repeated: Rows that say the same as an earlier one of the same item.
         incomplete: Rows of which one of several images is missing.
+        faults: What may not be left out, by kind, with lines and cures; empty if nothing.
     """
 
     unlabelled: list[int]
     repeated: list[int]
     incomplete: list[int]
+    faults: str = ""
 
 
 def check_rows(rows: Rows, config: Config) -> LeftOut:
-    """Refuse rows that have no file or no label, lack what each needs, or contradict another.
-
-    Raises:
-        InputError: If there are any that may not be left out; lists all by kind, with lines and
-            cures.
-    """
+    """Find rows that have no file or no label, lack what each needs, or contradict another."""
     repeated, contradictions = _repeats(rows)
     unlabelled: list[int] = []
     if not rows.multi_label:  # of several labels each may be missing by itself
@@ -76,8 +72,10 @@ def check_rows(rows: Rows, config: Config) -> LeftOut:
         if unused:
             without = counted(len(unused), "file has", "files have")
             faults.append(f"{without} no row: {some(unused, _LISTED)}")
-        raise InputError("\n  ".join([f"{rows.where} cannot be used as it is:", *faults]))
-    return LeftOut(unlabelled, repeated, [] if config.on_missing == "zeros" else incomplete)
+        faults.insert(0, f"{rows.where} cannot be used as it is:")
+        repeated += (one.second for one in contradictions)  # which need no second fault
+    kept = [] if config.on_missing == "zeros" else incomplete
+    return LeftOut(unlabelled, repeated, kept, "\n  ".join(faults))
 
 
 def _repeats(rows: Rows) -> tuple[list[int], list[Contradiction]]:

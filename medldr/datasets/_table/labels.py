@@ -92,12 +92,14 @@ def _closed(classes: Sequence[str]) -> tuple[str, ...]:
 def _in_list(rows: Rows, column: str, texts: list[str], names: Sequence[str]) -> list[str]:
     """Texts as the names they mean: as written, or else as whole numbers."""
     meant = {text: text if text in names else _digits(text) for text in set(texts)}
-    for row, text in enumerate(texts):
-        if meant[text] not in names:
-            raise InputError(
-                f"{rows.where}: {rows.at(row)} has {text!r} in the column {column!r}, which is "
-                f"not in data.classes.{did_you_mean(text, names)} Classes: {some(names)}"
-            )
+    odd = [
+        f"{rows.at(row)} has {text!r} in the column {column!r}, which is not in data.classes."
+        f"{did_you_mean(text, names)}"
+        for text, row in _first_rows(texts).items()
+        if meant[text] not in names
+    ]
+    if odd:
+        raise InputError(f"{rows.where}: {_all_of(odd)} Classes: {some(names)}")
     return [meant[text] for text in texts]
 
 
@@ -128,21 +130,37 @@ def _found(rows: Rows, column: str, texts: list[str]) -> tuple[list[str], tuple[
 
 def _refuse_numbers(rows: Rows, column: str, texts: Sequence[str]) -> None:
     """Numbers that are hardly names of classes."""
-    for row, text in enumerate(texts):
+    odd = []
+    for text, row in _first_rows(texts).items():
         value = float(text)
         if value.is_integer() and value >= 0:
             continue
         why = "is below zero: if it marks an unknown label, empty the cell"
         if not value.is_integer():
             why = "is not a whole number: divide a measurement into classes"
-        allowed = sorted(
-            {_digits(t) for t in texts if _WHOLE.fullmatch(t) and t[0] != "-"}, key=int
+        odd.append(
+            f"{rows.at(row)} has {text!r} in the column {column!r} (data.label), which {why}."
         )
+    if odd:
+        allowed = {_digits(t) for t in texts if _WHOLE.fullmatch(t) and t[0] != "-"}
         raise InputError(
-            f"{rows.where}: {rows.at(row)} has {text!r} in the column {column!r} (data.label), "
-            f"which {why}. Classes are whole numbers from 0 on (here {some(allowed) or 'none'}) "
-            "or words; or list all in data.classes"
+            f"{rows.where}: {_all_of(odd)} Classes are whole numbers from 0 on (here "
+            f"{some(sorted(allowed, key=int)) or 'none'}) or words; or list all in data.classes"
         )
+
+
+def _first_rows(texts: Sequence[str]) -> dict[str, int]:
+    """The first row of each text."""
+    first: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        first.setdefault(text, row)
+    return first
+
+
+def _all_of(faults: Sequence[str]) -> str:
+    """One fault as it is, several on a line each; the first of many."""
+    more = [f"and {len(faults) - _FEW:,} more."] if len(faults) > _FEW else []
+    return "\n  ".join([*faults[:_FEW], *more])
 
 
 def _digits(text: str) -> str:
@@ -194,24 +212,27 @@ def many_labels(rows: Rows, classes: tuple[str, ...] | None, uncertain: Uncertai
     if classes is not None:
         names = _reordered(names, classes)
     labels = np.full((len(rows), len(names)), np.nan, dtype=np.float32)
-    notes = []
+    notes, odd = [], []
     for place, name in enumerate(names):
         cells = [cell.casefold() for cell in rows.labels[name]]
         missing, unsure = cells.count(""), sum(cell in _UNCERTAIN for cell in cells)
         values = _TRUE_OR_FALSE | dict.fromkeys(_UNCERTAIN, _MEANS[uncertain]) | {"": np.nan}
-        for row, cell in enumerate(cells):
-            if cell not in values:
-                raise InputError(
-                    f"{rows.where}: {rows.at(row)} has {rows.labels[name][row]!r} in the column "
-                    f"{name!r} (data.label). Of several labels each is 0 or 1, blank (missing), or "
-                    "-1 or u (uncertain). For classes that exclude each other name one column"
-                )
-            labels[row, place] = values[cell]
+        odd += [
+            f"{rows.at(row)} has {rows.labels[name][row]!r} in the column {name!r} (data.label)."
+            for cell, row in _first_rows(cells).items()
+            if cell not in values
+        ]
+        labels[:, place] = [values.get(cell, np.nan) for cell in cells]
         count = len(cells) - missing - unsure
         note = f"label {name}: {count:,} known, {missing:,} missing"
         if unsure:
             note += f", {unsure:,} uncertain, counted as {uncertain} (data.uncertain)"
         notes.append(note)
+    if odd:
+        raise InputError(
+            f"{rows.where}: {_all_of(odd)} Of several labels each is 0 or 1, blank (missing), or "
+            "-1 or u (uncertain). For classes that exclude each other name one column"
+        )
     bare = int(np.isnan(labels).all(axis=1).sum())
     if bare:
         notes.append(f"{bare:,} of {len(rows):,} rows have no known label")

@@ -43,7 +43,10 @@ def list_items(config: Config) -> Listing:
             and cure; files, repeated rows and missing labels are all in one message.
     """
     rows = read_rows(config)
+    faults = _Faults()
     left_out = check_rows(rows, config)
+    if left_out.faults:
+        faults.append(InputError(left_out.faults))
     absent = rows.places.absent
     reasons = {
         **dict.fromkeys(left_out.incomplete, NO_IMAGE),
@@ -56,8 +59,8 @@ def list_items(config: Config) -> Listing:
     out = {*reasons, *left_out.repeated}
     rows = rows.take([row for row in range(len(rows)) if row not in out])
     if not len(rows):
+        faults.tell()
         raise InputError(f"{rows.where}: no row has both a file and a label")
-    faults = _Faults()
     nothing = [""] * len(rows)
     labels = Labels((), np.empty(0, np.int64), ())
     with faults:
@@ -223,7 +226,7 @@ def _require_different_ids(rows: Rows) -> None:
     first: dict[str, int] = {}
     for row, name in enumerate(rows.names):
         earlier = first.setdefault(name, row)
-        if earlier != row:
+        if earlier != row and name:
             cure = "Ids have to differ"
             if "id" not in rows.roles:
                 cure = "Several items of one file need ids: name a column of them in data.id"

@@ -71,14 +71,14 @@ def read_rows(config: Config) -> Rows:
 def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
     """The columns that a configuration names; their files are not yet looked for."""
     columns = {tidied(name): name for name in sheet.names}
+    lacking: dict[str, str] = {}
 
     def cells(key: str, name: str) -> list[str]:
         if tidied(name) in columns:
             return sheet.column(columns[tidied(name)])
-        for part in sheet.joined(name):
-            if part not in sheet.names:
-                raise _absent(sheet, key, part)
-        return sheet.column(name)
+        absent = [part for part in sheet.joined(name) if part not in sheet.names]
+        lacking.update((_absent(sheet, key, part), key) for part in absent)
+        return [""] * len(sheet) if absent else sheet.column(name)
 
     names = (config.label,) if isinstance(config.label, str) else config.label
     if not names or len(set(names)) < len(names):
@@ -93,34 +93,42 @@ def _of_sheet(sheet: Sheet, config: Config, root: Path) -> Rows:
     )
     where = f"data.file: {sheet.path}"
     paths = (config.path,) if isinstance(config.path, str) else config.path
-    if config.case is not None:
-        files = images_of_cases(cells("case", config.case), root, paths, where)
-    else:
+    keys = {key: getattr(config, key) for key in ("domain", "group", "split")}
+    keys["id"] = config.id or config.case
+    roles = {key: cells(key, name) for key, name in keys.items() if name is not None}
+    labels = {name: cells("label", name) for name in names}
+    if config.case is None:
         files = {name: cells("path", name) for name in paths}
+    else:
+        cases = cells("case", config.case)
+        files = {} if "case" in lacking.values() else images_of_cases(cases, root, paths, where)
+    if {"path", "case", "label", "crop"} & {*lacking.values()}:  # nothing else can be looked at
+        raise InputError("\n".join(lacking))
     images = files if config.images else {}
-    roles = {key: getattr(config, key) for key in ("domain", "group", "split")}
-    roles["id"] = config.id or config.case
     rows = Rows(
         where=where,
         root=root,
         texts=[next(filter(None, texts), "") for texts in zip(*files.values(), strict=True)],
         places=Places([], [], {}),
-        labels={name: cells("label", name) for name in names},
+        labels=labels,
         multi_label=not isinstance(config.label, str),
-        roles={key: cells(key, name) for key, name in roles.items() if name is not None},
+        roles=roles,
         columns=further,
         select=config.crop_columns,
         images=images,
         positions=[sheet.at(row) for row in range(len(sheet))],
         notes=(*sheet.notes, *commas),
     )
-    faults = [
+    faults = list(lacking)
+    faults += (
         f"the column {name!r} (data.path) is empty in all {len(rows):,} rows. Fill it in, or leave "
         "it out of data.path"
         for name, column in images.items()
         if not any(column)
-    ]
+    )
     for key, name in _filled(config).items():
+        if key in lacking.values():
+            continue
         column = rows.texts if key == "path" else cells(key, name)
         empty = [row for row, cell in enumerate(column) if not cell]
         if empty:
@@ -144,10 +152,10 @@ def _filled(config: Config) -> dict[str, str]:
     return {key: name for key, name in keys.items() if name is not None}
 
 
-def _absent(sheet: Sheet, key: str, name: str) -> InputError:
+def _absent(sheet: Sheet, key: str, name: str) -> str:
     where = f"data.{key}: {sheet.path} has no column {name!r}."
     if len(sheet.names) == 1:
-        return InputError(
+        return (
             f"{where} Only one column was found, {sheet.names[0]!r}: separate them by commas, "
             "semicolons or tabs"
         )
@@ -155,7 +163,7 @@ def _absent(sheet: Sheet, key: str, name: str) -> InputError:
     holding = [other for other in sheet.names if _holds_paths(sheet.column(other))]
     if key == "path" and holding:
         hint = f" Files are named in {' or '.join(map(repr, holding))}: set data.path."
-    return InputError(f"{where}{hint} Columns: {some(sheet.names)}")
+    return f"{where}{hint} Columns: {some(sheet.names)}"
 
 
 def _holds_paths(cells: Sequence[str]) -> bool:

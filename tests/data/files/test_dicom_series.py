@@ -93,7 +93,10 @@ def test_slices_that_make_up_no_volume_are_refused(tmp_path, volume):
         "at right angles": _again(ImageOrientationPatient=[1, 0, 0, 1, 0, 0]),
         "slice 5 of 5 .*decoded": _again(PixelData=b"\0\0", ImagePositionPatient=[0, 0, 8]),
         "1 of 5 x 6 x 3": files.dicom(
-            np.zeros((5, 6, 3), np.uint8), colour=True, **files.geometry(AFFINE)
+            np.zeros((5, 6, 3), np.uint8),
+            colour=True,
+            SOPClassUID=files.CTImageStorage,
+            **files.geometry(AFFINE),
         ),
         "holds 2 series or films": files.dicom(np.zeros((2, 5, 6), np.int16), frames=True),
     }
