@@ -4,6 +4,7 @@ import csv
 import io
 import shutil
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -375,6 +376,33 @@ def test_which_columns_of_files_belong_to_an_item_is_not_guessed(new, tmp_path):
     assert "--path" in ended.err
     data, _ = _data(new(tmp_path / "scans", "--path", "t2w,adc")[0])
     assert data[0].path == ("t2w", "adc")
+
+
+def test_folders_that_recur_in_those_of_patients_are_the_images_of_an_item(new, tmp_path):
+    rows = [[f"p{n}", "ab"[n % 2], "xy"[n // 2 % 2]] for n in range(24)]
+    for number, (patient, site, _) in enumerate(rows):
+        for kind in ("adc", "t2"):
+            _picture(tmp_path / "scans" / site / patient / kind / "1.png", number)
+    _table(tmp_path / "scans", ["patient", "hospital", "label"], rows)
+    paths = "{hospital}/{patient}/adc,{hospital}/{patient}/t2"
+    assert f"--path A,B. Possible: '{paths}'" in new(tmp_path / "scans", "--yes", code=2).err
+
+
+@pytest.mark.parametrize(
+    ("names", "asked"),
+    [
+        (("t1.png", "t2.png"), True),
+        (("{}_adc.png", "{}_t2w.png"), True),
+        (("1.png", "2.png"), False),
+        (("photo_1.png", "photo_2.png"), False),
+    ],
+)
+def test_kinds_of_images_in_folders_of_patients_are_not_silently_items(tmp_path, names, asked):
+    for n in range(8):
+        for name in names:
+            _picture(tmp_path / ("benign", "malignant")[n % 2] / f"p{n}" / name.format(f"p{n}"), n)
+    with pytest.raises(InputError, match="folders= label,group, if so") if asked else nullcontext():
+        guess_tree(tmp_path, Asker(interactive=False))
 
 
 @pytest.mark.parametrize("named", ["file", "path"])

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Final, NamedTuple
 
 from medldr.commands.new_study.asking import LISTED, TOLD, Asker, Finding, Options, Role, remark
@@ -230,6 +232,8 @@ def _read_table(file: Path, path: str | None, title: str | None = None) -> Found
     for name in named_paths:
         sheet.require(name, "--path")
     columns, root = _files(sheet, file.parent, named_paths or sheet.names)
+    if not named_paths:
+        columns = [one for own in columns for one in _images_below(sheet, own, root) or [own]]
     if columns:
         return FoundTable(sheet, columns[0], root, tuple(columns[1:]), title=title or "")
     cases = _cases(sheet, file.parent, named_paths or sheet.names)
@@ -342,13 +346,24 @@ def _joined(sheet: Sheet, root: Path, names: Sequence[str]) -> list[str]:
     return []
 
 
+def _images_below(sheet: Sheet, column: str, root: Path) -> list[str]:
+    """Paths of the folders (t2, adc) that recur in a row's folder, if it holds no files itself."""
+    sources = find_places(_spread(list(filter(None, sheet.column(column)))), root).sources
+    inside = [read_folder(source.path) for source in sources if source is not None]
+    if any(folder.files for folder in inside):
+        return []
+    counts = Counter(name for folder in inside for name in folder.folders)
+    front = column if "{" in column else f"{{{column}}}"
+    return sorted(f"{front}/{name}" for name, n in counts.items() if 2 * n > len(inside))
+
+
 def _absent(cells: Sequence[str], root: Path) -> float:
     return len(find_places(cells, root).absent) / len(cells)
 
 
 def _spread(cells: Sequence[str]) -> list[str]:
-    """Some cells of the whole table, for its first rows are often of one hospital."""
-    return list(cells[:: -(-len(cells) // _LOOKED_AT)])
+    """Some cells of the whole table: its first rows may be of one hospital, or every other one."""
+    return Random(0).sample(cells, min(len(cells), _LOOKED_AT))
 
 
 def _examples(cells: Sequence[str]) -> list[str]:

@@ -54,7 +54,8 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
         InputError: If there are no scans below it, or no level that could be the class.
     """
     root = top_of_tree(root)
-    items, series = _items(root)
+    scans, series = _items(root)
+    items = [names[:-1] for names in scans]
     if not items:
         others = tell_not_read(name for folder in walk(root) for name in folder.files)
         raise InputError(
@@ -88,6 +89,8 @@ def guess_tree(root: Path, asker: Asker) -> list[Finding]:
     elif "domain" not in levels:
         why += " No level is taken for hospitals or scanners."
         why = f"{why} {_classes(items, levels, asker)}".rstrip()
+    if "group" in levels:
+        why = f"{why} {_own_items(scans, levels, asker)}".rstrip()
     folders = [Finding("root", root, ""), Finding("folders", list(levels), why)]
     return [*folders, *numbered_images(root)]
 
@@ -139,6 +142,49 @@ def _classes(items: Sequence[Names], levels: Names, asker: Asker) -> str:
         "site (and patient), or put scans into folders: "
         f"{layout('FOLDER', ('domain', 'label'))}"
     )
+
+
+def _own_items(scans: Sequence[Names], levels: Names, asker: Asker) -> str:
+    """Who says that what recurs in the folders of patients (t2, adc) are items of their own.
+
+    Args:
+        scans: ``(N,)`` names of the folders above each scan, and its own.
+        levels: What the folders mean, a patient among them.
+        asker: Who decides.
+
+    Returns:
+        A sentence; empty where they are of one kind, or no kinds recur.
+
+    Raises:
+        InputError: If they are the images of one item, which folders cannot say; or if they may
+            be, and nobody is there to ask.
+    """
+    at = levels.index("group")
+    own = [(*item[: at + 1], _kind(item[at + 1], patient=item[at])) for item in scans]
+    kinds = sorted({names[-1] for names in own})
+    if len(kinds) < 2 or _recurring(own, at, at + 1) < _RECUR:
+        return ""
+    table = (
+        "write a CSV with a row per patient and a column of paths for each image, and name these "
+        "with --path A,B"
+    )
+    question = f"Folders of patients hold {some(kinds, LISTED)}: is each an item of its own"
+    flag = f"--folders {','.join(levels)}, if so; if they are images of one item, {table}"
+    answer = asker.choose(question, ["yes", "no"], "no", flag=flag)
+    if answer.value == "yes":
+        return answer.why
+    raise InputError(f"then they are the images of one item, which folders do not say: {table}")
+
+
+def _kind(name: str, patient: str) -> str:
+    """What a scan is called, without the patient, the ending and what numbers scans of one kind.
+
+    Example:
+        >>> [_kind(name, "P7") for name in ("P7_t2w.nii.gz", "t1", "photo_3.png")]
+        ['t2w', 't1', 'photo']
+    """
+    kind = name.casefold().replace(patient.casefold(), "").partition(".")[0].strip("_- ")
+    return kind if kind in ("t1", "t2") else kind.rstrip("_- 0123456789")
 
 
 def guess_levels(items: Sequence[Names]) -> tuple[tuple[str, ...], str]:
@@ -220,17 +266,17 @@ def _recurring(items: Sequence[Names], upper: int, lower: int) -> float:
 
 
 def _items(root: Path) -> tuple[list[Names], int]:
-    """Names of the folders above each item, and how many folders are a series of slices each."""
+    """Names of the folders above each item and its own, and how many are folders of slices."""
     items: list[Names] = []
     series = 0
     for folder in walk(root):
         files = _scans(folder)
         slices = [name for name in files if is_slice(name)]
         if folder.names and slices == files and _is_series(folder.path, slices):
-            items.append(folder.names[:-1])
+            items.append(folder.names)
             series += 1
         else:
-            items += [folder.names] * len(files)
+            items += [(*folder.names, name) for name in files]
     return items, series
 
 
