@@ -80,20 +80,26 @@ def _argument(found: re.Match[str]) -> str:
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return " Did you mean 'x'?" for the nearest known name, or an empty text.
 
-    Case, spaces, dashes and underscores are ignored.
+    Case, spaces, dashes and underscores are ignored. Where none is near, the first that begins so
+    is named.
 
     Example:
         >>> did_you_mean("latentrd", ["erm", "latentdr"])
         " Did you mean 'latentdr'?"
         >>> did_you_mean("REAL-WORLD", ["Art", "Real World"])
         " Did you mean 'Real World'?"
+        >>> did_you_mean("erm", ["latentdr_Basel", "erm_half_lr_Basel"])
+        " Did you mean 'erm_half_lr_Basel'?"
         >>> did_you_mean("zzz", ["erm"])
         ''
     """
     plain: dict[str, str] = {}
     for other in known:
         plain.setdefault(_plain(other), other)
-    near = difflib.get_close_matches(_plain(name), plain, n=1, cutoff=0.6)
+    given = _plain(name)
+    near = difflib.get_close_matches(given, plain, n=1, cutoff=0.6)
+    if len(given) > 2:
+        near += [other for other in plain if other.startswith(given)]
     return f" Did you mean {plain[near[0]]!r}?" if near else ""
 
 

@@ -29,6 +29,16 @@ def test_help_loads_nothing_heavy():
 
 
 @pytest.mark.slow
+def test_a_sweep_is_expanded_without_what_only_its_report_needs():
+    code = (
+        "import sys, medldr.sweeps.launch; "
+        "print(*{'medldr.reporting.read', 'scipy', 'torch'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.split() == []
+
+
+@pytest.mark.slow
 def test_importing_a_run_loads_only_what_every_run_needs():
     heavy = [
         "IPython", "PIL.Image", "jinja2", "lightning_fabric", "matplotlib", "medldr.cli",

@@ -88,6 +88,11 @@ def predict(
     from medldr.folders.one_run import one_run
 
     run = one_run(run, pick, otherwise=f"{PICK}; --ensemble RUN averages several").path
+    runs = [run, *(ensemble or ())]
+    if group is not None:
+        from medldr.prediction.by_group import group_rule
+
+        group_rule(runs)  # refuses runs that scored no groups before a network is loaded
     from medldr.prediction.answers import check_free, refuse_no_answer, write_answers
     from medldr.prediction.explain import explain as draw
     from medldr.prediction.predict import predict as answer
@@ -97,7 +102,7 @@ def predict(
     out_by_group = out.with_name(f"{out.stem}_by_group.csv")
     if group is not None:
         check_free(out_by_group, paths, force=force)
-    runs, given = [run, *(ensemble or ())], [tuple(paths)] if item else paths
+    given = [tuple(paths)] if item else paths
     if explain is None:
         answers = answer(runs, given, tta=tta, device=device, path_column=path_column, group=group,
                          precision=precision)  # fmt: skip

@@ -179,6 +179,7 @@ def _parse(text: str, source: str, lines: dict[KeyPath, int] | None) -> Any:
         mark = error.problem_mark or error.context_mark
         where = _at(source, None if lines is None else mark)
         hint = "; indent with blanks, not tabs" if "'\\t'" in str(error.problem) else ""
+        hint += "; write a blank after a colon" if re.search(r"\w:[\[{]", text) else ""
         raise InputError(f"{where}: YAML syntax: {error.problem}{hint}") from None
     except YAMLError as error:
         raise InputError(f"{source}: YAML syntax: {' '.join(str(error).split())}") from None

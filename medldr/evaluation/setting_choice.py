@@ -18,6 +18,7 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.folders.choices_record import SettingChoice, Tried
 from medldr.folders.metrics_log import LogRow, last_stage
+from medldr.folders.sweep_record import DRAW, Member
 
 S = TypeVar("S", bound=Hashable)
 
@@ -92,6 +93,18 @@ class Trial(NamedTuple):
     seed: int
     keys: Mapping[str, Any]
     log: Sequence[LogRow] | None
+
+
+def trials_of(
+    member: Member,
+    setting: tuple[str, ...],
+    search: Sequence[str],
+    logs: Sequence[Sequence[LogRow] | None],
+) -> list[Trial]:
+    """A run as the choice needs it, or one trial for each of its folds."""
+    named = zip(search, setting, strict=True)
+    keys = {**{axis: value for axis, value in named if axis != DRAW}, **member.drawn}
+    return [Trial(member.run, setting, member.seed, keys, log) for log in logs]
 
 
 def choose(row: str, column: str, trials: Sequence[Trial]) -> SettingChoice:

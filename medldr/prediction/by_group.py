@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from medldr.folders.evaluation_parts import GroupScoring, OperatingPoint
 from medldr.folders.evaluation_record import read_evaluation
 from medldr.folders.files import RunFolder
 from medldr.prediction.answers import Answers, mean_threshold
-from medldr.prediction.items import Item
 from medldr.types import Predictions
+
+if TYPE_CHECKING:
+    from medldr.prediction.items import Item
 
 
 def group_rule(folders: Sequence[Path]) -> GroupScoring:

@@ -83,6 +83,11 @@ def test_a_syntax_error_names_file_and_line(text, line):
         parse_document(text, "x.yaml")
 
 
+def test_a_blank_that_is_missing_after_a_colon_is_said():
+    with pytest.raises(InputError, match="blank after a colon"):
+        parse_value("{adc:[0, 3000]}", "test")
+
+
 @pytest.mark.parametrize(
     "text",
     [

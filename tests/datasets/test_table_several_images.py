@@ -12,8 +12,10 @@ from medldr.data.checks.missing_images import missing_images
 from medldr.data.checks.table_checks import count_rows
 from medldr.data.checks.windows import unlike_windows
 from medldr.data.hashes import hash_table
+from medldr.data.inspection import inspect_table
 from medldr.datasets.table import Config, load
 from medldr.errors import InputError
+from medldr.reporting.pages.data_check import data_check_page
 
 NUMBERS = range(8)
 
@@ -77,6 +79,21 @@ def test_each_column_is_scaled_by_its_own_window(study):
     np.testing.assert_array_equal(table.images[:, :1], _load(folder, "t2w").images[:])
     assert table.combined.windows == ("auto", (0.0, 200.0))
     assert np.median(table.images[:, 1]) == pytest.approx(0.5, abs=0.05)
+
+
+@pytest.mark.parametrize("text", ["adc:[0,200]", "{adc: [0,200]}"])
+def test_a_window_of_one_column_that_is_written_as_text_says_how(text):
+    with pytest.raises(ValidationError, match=r"\{adc: \[0,200\]\}.*data\.window\.adc=\[0,200\]"):
+        Config(file="study.csv", path=["t2w", "adc"], window=text)
+
+
+def test_the_page_of_a_check_shows_each_image_of_an_item(study):
+    table = _load(study[0], ["t2w", "adc"])
+    page = data_check_page(inspect_table(table, {}, {}, None), (), {"any"})
+    shown = next(part for part in page.sections if part.anchor == "pictures").blocks[1].pictures
+    assert len(shown) == 2 * len(table)
+    assert [one.lines for one in shown[:2]] == [["a, t2w"], ["a, adc"]]
+    assert shown[0].png != shown[1].png
 
 
 @pytest.mark.parametrize("gone", [("adc",), ("t2w",)])

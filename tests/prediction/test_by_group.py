@@ -54,10 +54,14 @@ def test_groups_are_read_from_the_table_and_need_one(tmp_path):
         find_items([tmp_path], 2, None, "patient")
 
 
-def test_a_run_that_did_not_score_patients_is_refused_with_the_cure(lab, medldr, tmp_path):
+def test_a_run_that_did_not_score_patients_is_refused_with_the_cure(
+    lab, medldr, tmp_path, monkeypatch
+):
     table = lab.volume_files / "t.csv"
     words = ("--group", "patient", "--out", tmp_path / "new.csv")
-    ended = medldr("predict", lab.volumes[0], table, *words)
+    with monkeypatch.context() as unloaded:  # it is refused before a network is loaded
+        unloaded.setattr("medldr.prediction.predict.load_runs", None)
+        ended = medldr("predict", lab.volumes[0], table, *words)
     assert ended.code == 2
     assert "evaluation.aggregate" in ended.err
     assert "medldr evaluate" in ended.err

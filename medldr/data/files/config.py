@@ -133,6 +133,17 @@ class ScanConfig(DatasetConfig):
         "or off (read again whenever needed)",
     )
 
+    @field_validator("window", mode="before")
+    @classmethod
+    def _names_a_column(cls, value: Any) -> Any:
+        if isinstance(value, str) and ":" in value:
+            name, _, one = (part.strip(" {}") for part in value.partition(":"))
+            raise ValueError(
+                f"for one column write {{{name}: {one}}}, with a blank after the colon, or on the "
+                f"command line data.window.{name}={one}"
+            )
+        return value
+
     @field_validator("window")
     @classmethod
     def _ascends(cls, value: Any) -> Any:

@@ -14,7 +14,7 @@ from medldr.data.checks.table_checks import count_rows
 from medldr.data.counting import counted
 from medldr.data.files.facts import Facts
 from medldr.data.inspection import Inspection
-from medldr.evaluation.explain.mistakes import shown, thumbnail
+from medldr.evaluation.explain.mistakes import thumbnail
 from medldr.evaluation.inputs.simple_controls import Control, shortcuts
 from medldr.evaluation.intervals.estimate import Estimate
 from medldr.folders.privacy import hide_ids
@@ -279,7 +279,8 @@ def _pictures(found: Inspection, ids: Collection[str]) -> Section | None:
     blocks: list[Block] = []
     for domain in domains[:_MOST_DOMAINS]:
         rows = _chosen(found.table.labels, np.flatnonzero(found.table.domains == domain))
-        blocks += [Paragraph(domain or _ALL), Pictures([_picture(found, r, ids) for r in rows])]
+        drawn = [one for row in rows for one in _of_item(found, row, ids)]
+        blocks += [Paragraph(domain or _ALL), Pictures(drawn)]
     if len(domains) > _MOST_DOMAINS:
         blocks.append(Paragraph(sentence("data_more", count=len(domains) - _MOST_DOMAINS)))
     if found.table.images.ndim == 5:
@@ -297,13 +298,21 @@ def _chosen(labels: NDArray[Any], rows: NDArray[np.int64]) -> list[int]:
     return sorted(row for _, row in sorted(turns)[:PER_DOMAIN])
 
 
-def _picture(found: Inspection, row: int, ids: Collection[str]) -> Picture:
+def _of_item(found: Inspection, row: int, ids: Collection[str]) -> list[Picture]:
+    """A picture of each image of an item, with its name where there are several."""
     table = found.table
+    images = ("",) if table.combined is None else table.combined.names
     label = table.labels[row]
     if np.ndim(label):
         names = [n for n, positive in zip(table.class_names, label, strict=True) if positive == 1]
         text = ", ".join(names) or "no label"
     else:
         text = table.class_names[int(label)]
-    lines = [text] if ids else [text, str(table.ids[row])]
-    return Picture(thumbnail(shown(table, row)), lines, f"An image of class {text}")
+    below = [] if ids else [str(table.ids[row])]
+    return [
+        Picture(
+            thumbnail(pixels), [f"{text}, {name}" if name else text, *below],
+            f"An image of class {text}",
+        )
+        for name, pixels in zip(images, np.split(table.images[row], len(images)), strict=True)
+    ]  # fmt: skip

@@ -10,15 +10,21 @@ would otherwise make a column per pair.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from medldr.config.sections import held_out
-from medldr.evaluation.setting_choice import Trial, choose
+from medldr.evaluation.setting_choice import Trial, choose, trials_of
 from medldr.folders.choices_record import Choices, SettingChoice
-from medldr.folders.metrics_log import LogRow
-from medldr.folders.sweep_record import DRAW, JOINT, Layout, Member, joined
+from medldr.folders.sweep_record import (
+    DRAW,
+    JOINT,
+    Layout,
+    are_pairs,
+    joined,
+    method_and_setting,
+)
 from medldr.reporting.read.study import Entry, Pick, Setting
 
 FRESH: Final = "fresh seeds"
@@ -40,31 +46,6 @@ class Shown(NamedTuple):
     others: list[Entry]
     picks: list[Pick]
     untested: frozenset[str] = frozenset()
-
-
-def method_and_setting(
-    row: Mapping[str, str], search: Sequence[str]
-) -> tuple[dict[str, str], Setting]:
-    """What makes a row without its settings, and these.
-
-    Example:
-        >>> row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
-        >>> method_and_setting(row, ["training.lr"])
-        ({'algorithm': 'erm', 'data.held_out': 'photo'}, ('lr-0.1',))
-    """
-    kept = {axis: value for axis, value in row.items() if axis not in search}
-    return kept, tuple(value for axis, value in row.items() if axis in search)
-
-
-def are_pairs(held: Sequence[tuple[str, ...]]) -> list[bool]:
-    """Whether each run held out two domains, each of which others held out alone.
-
-    Example:
-        >>> are_pairs([("a",), ("b",), ("a", "b"), ("a", "c")])
-        [False, False, True, False]
-    """
-    alone = {domains for domains in held if len(domains) == 1}
-    return [len(two) == 2 and alone.issuperset((domain,) for domain in two) for two in held]
 
 
 def chosen_settings(
@@ -182,12 +163,3 @@ def _pick(cell: _Cell, entries: Sequence[Entry], layout: Layout) -> Pick:
 def _as_pick(choice: SettingChoice, setting: Setting, seed: int | None) -> Pick:
     count, by = len(choice.tried), choice.by
     return Pick(choice.row, choice.column, setting, count, by, choice.incomplete, seed, choice)
-
-
-def trials_of(
-    member: Member, setting: Setting, search: Sequence[str], logs: Sequence[Sequence[LogRow] | None]
-) -> list[Trial]:
-    """A run as the choice needs it, or one trial for each of its folds."""
-    named = zip(search, setting, strict=True)
-    keys = {**{axis: value for axis, value in named if axis != DRAW}, **member.drawn}
-    return [Trial(member.run, setting, member.seed, keys, log) for log in logs]

@@ -196,8 +196,9 @@ def test_any_method_can_be_the_reference(study):
     assert (
         pick(found, split="test", domain=None, metric="auc", method="erm")["difference"]["high"] < 0
     )
-    with pytest.raises(InputError, match="Did you mean 'latentdr'"):
-        compare(study, reference="latendr")
+    for given in ("latendr", "lat"):
+        with pytest.raises(InputError, match="Did you mean 'latentdr'"):
+            compare(study, reference=given)
 
 
 def test_contrasts_are_one_minus_the_other_in_the_draws_of_the_differences(compared, study):
