@@ -83,9 +83,9 @@ JOBS: tuple[Job, ...] = (
     ),
     Job(
         "done",
-        ("predict", "tried-s0", "new", "--explain", "--out", "answers.csv"),
+        ("predict", "tried-s0", "new", "--explain", "maps", "--out", "answers.csv"),
         (),
-        lambda: digest("answers*", "answers*/**/*.png"),
+        lambda: digest("answers.csv", "maps/**/*.png"),
     ),
     Job(
         "done",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from medldr.commands.common_options import PICK, Device, Force, PickedRun, Precision, Run
+from medldr.errors import InputError
 
 if TYPE_CHECKING:
     from medldr.console import Console
@@ -89,6 +90,8 @@ def predict(
 
     run = one_run(run, pick, otherwise=f"{PICK}; --ensemble RUN averages several").path
     runs = [run, *(ensemble or ())]
+    if explain is not None and explain.name.startswith("--"):
+        raise InputError(f"--explain needs a folder before {explain}, as in --explain maps")
     if group is not None:
         from medldr.prediction.by_group import group_rule
 

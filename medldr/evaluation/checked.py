@@ -18,7 +18,7 @@ from medldr.evaluation.agreement import differences
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.folders.checksums import KEPT, changes, checksums_of, is_scored, result_files
 from medldr.folders.evaluation_record import EvaluationRecord, read_evaluation
-from medldr.folders.files import RunFolder, checksum, write_text
+from medldr.folders.files import RunFolder, checksum, read_text, write_text
 from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
 from medldr.types import Predictions
 
@@ -153,7 +153,7 @@ def keep_evaluation(files: RunFolder, changed: str) -> None:
         name, place = next(
             one for one in names if not (one[0] in known if known else one[1].exists())
         )
-        write_text(place, path.read_text(encoding="utf-8"))
+        write_text(place, read_text(path))
         kept[name] = place
     if known:
         known = {**known, **{name: checksum(place) for name, place in kept.items()}}

@@ -18,7 +18,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from medldr.errors import InputError, did_you_mean_beside
 
@@ -306,6 +306,20 @@ def write_json(path: Path | str, value: Any) -> None:
         ValueError: If a number is NaN or infinite: an undefined number is null with a reason.
     """
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def read_text(path: Path | str, errors: Literal["strict", "replace"] = "strict") -> str:
+    """Read a text in UTF-8.
+
+    Args:
+        path: The file.
+        errors: ``replace``: bytes that are no UTF-8 become question marks.
+
+    Raises:
+        InputError: If it is no file, missing or not text, naming it.
+    """
+    with reading(path, "text"):
+        return Path(path).read_text(encoding="utf-8", errors=errors)
 
 
 def read_json(path: Path | str) -> Any:

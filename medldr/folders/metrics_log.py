@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from medldr.errors import InputError
+from medldr.folders.files import read_text
+
 LogRow: TypeAlias = dict[str, Any]
 """One evaluation: ``epoch``, ``step``, and numbers by slash-separated key; ``stage``, from 1, where
 the run has several."""
@@ -23,9 +26,13 @@ def read_log(path: Path) -> tuple[list[LogRow], list[str]]:
     """
     if not os.path.lexists(path):
         return [], []
+    try:
+        text = read_text(path, "replace")
+    except InputError as error:
+        return [], [f"{error}."]
     newest: dict[tuple[Any, ...], LogRow] = {}
     broken = 0
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines()):
+    for number, line in enumerate(text.splitlines()):
         if not line.strip():
             continue
         try:

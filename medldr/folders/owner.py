@@ -32,7 +32,7 @@ from pydantic import Field, ValidationError
 
 from medldr.console import Console
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder, atomic, storage_errors
+from medldr.folders.files import RunFolder, atomic, read_json, storage_errors
 from medldr.folders.records import Record
 
 STALE_AFTER_S = 300.0
@@ -316,10 +316,10 @@ def _read(path: Path) -> OwnerRecord | None:
     """The recorded owner; None if there is none or the record cannot be read."""
     for _ in range(3):  # where there are no hard links, its creator may be about to write it
         try:
-            content = json.loads(path.read_text())
-        except FileNotFoundError:
-            return None
-        except (ValueError, RecursionError):  # the first also stands for what is not UTF-8
+            if not os.path.lexists(path):
+                return None
+            content = read_json(path)
+        except InputError:
             time.sleep(0.05)
             continue
         try:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import csv
 import functools
-import json
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
+from medldr.errors import InputError
+from medldr.folders.files import read_json
 from medldr.types import Predictions
 
 HIDDEN = "[hidden id]"
@@ -111,10 +112,10 @@ def _of_several_words(ids: frozenset[str]) -> tuple[str, ...]:
 def read_split_ids(splits: Path) -> frozenset[str]:
     """Ids in `splits.json`, of all splits and of none; empty if it contains none."""
     try:
-        content = json.loads(splits.read_text(encoding="utf-8"))
+        content = read_json(splits)
         lists = [*content["splits"].values(), content.get("left_out", ())]
         return worth_hiding({str(name) for ids in lists for name in ids})
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (InputError, KeyError, TypeError, AttributeError):
         return frozenset()  # it only adds to what `hide_names` hides anyway
 
 

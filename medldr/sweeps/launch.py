@@ -149,7 +149,7 @@ def write_plan(plan: Plan) -> None:
     """Write `sweep.json`, and each member's configuration unless it is already there."""
     for entry in plan.planned:
         path, text = plan.folder.config(entry.member.run), dump_config(entry.config)
-        if not (path.exists() and path.read_text(encoding="utf-8") == text):
+        if not (path.is_file() and path.read_bytes() == text.encode()):
             write_text(path, text)
     write_sweep(plan.folder, plan.record)
 

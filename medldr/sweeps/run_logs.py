@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 from pathlib import Path
 
+from medldr.errors import InputError
 from medldr.folders import provenance
-from medldr.folders.files import append_line
+from medldr.folders.files import append_line, reading
 from medldr.folders.standing import write_exit_record
 from medldr.folders.sweep_record import SweepFolder
 
@@ -27,11 +28,11 @@ def last_line(path: Path) -> str:
     Our own error message wins over what a library prints after it, and includes its further lines.
     """
     try:
-        with path.open("rb") as file:
+        with reading(path), path.open("rb") as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - _TAIL))
             lines = file.read().decode(errors="replace").splitlines()
-    except FileNotFoundError:
+    except InputError:
         return ""
     printed: list[str] = []
     for line in lines:

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, read_text
 from medldr.folders.standing import AT_WORK, Standing, State, standing_of
 from medldr.folders.sweep_record import Member, SweepFolder, read_sweep
 
@@ -125,8 +125,8 @@ def position_of(run: RunFolder, config: Path) -> str:
 
 def _last_row(path: Path) -> dict[str, Any] | None:
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except FileNotFoundError:
+        lines = read_text(path, "replace").splitlines()
+    except InputError:
         return None
     for line in reversed(lines):
         try:

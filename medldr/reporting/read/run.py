@@ -17,7 +17,7 @@ from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
 from medldr.evaluation.checked import read_results
 from medldr.folders.evaluation_record import EvaluationRecord
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, read_text
 from medldr.folders.metrics_log import LogRow, read_log
 from medldr.folders.mistakes_record import Mistakes, read_mistakes
 from medldr.folders.privacy import (
@@ -176,7 +176,7 @@ def _hidden(record: Mapping[str, Any], ids: frozenset[str]) -> dict[str, Any]:
 def _count_lines(files: RunFolder) -> int:
     if not os.path.lexists(files.bad_files):
         return 0
-    lines = files.bad_files.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read_text(files.bad_files, "replace").splitlines()
     return max(0, sum(1 for line in lines if line.strip()) - 1)  # the first line names columns
 
 
