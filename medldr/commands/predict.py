@@ -55,7 +55,7 @@ def predict(
         typer.Option(
             "--path",
             help="Column of a table with the files; of items of several images the columns, joined "
-            "by commas (unset: those of the run).",
+            "by commas (unset: as in training).",
         ),
     ] = None,
     item: Annotated[

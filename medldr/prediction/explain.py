@@ -11,10 +11,11 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.listing.folders import HEAT_PAGE, holds_heat_maps
 from medldr.folders.files import check_replaceable, whole_folder, write_text
 from medldr.plugins import takes_plugins
 from medldr.prediction.answers import Answers, Unreadable, refuse_no_answer
-from medldr.prediction.explainer import PAGE, Explainer, holds_heat_maps
+from medldr.prediction.explainer import Explainer
 from medldr.prediction.predict import Inputs, answer, load_runs
 from medldr.prediction.trained import Trained
 from medldr.reporting.pages.prediction import Decided, Decision, prediction_page
@@ -111,8 +112,8 @@ def explain(
         answers = answer(loaded, inputs, tta, path_column, group, spacing, explainer)
         refuse_no_answer(answers)
         answers = _with_notes(answers, explainer)
-        write_text(folder / PAGE, _page(loaded, answers, explainer, show_ids=show_ids))
-    return Explained(answers, tuple(explainer.heat), out, out / PAGE)
+        write_text(folder / HEAT_PAGE, _page(loaded, answers, explainer, show_ids=show_ids))
+    return Explained(answers, tuple(explainer.heat), out, out / HEAT_PAGE)
 
 
 def _with_notes(answers: Answers, explainer: Explainer) -> Answers:

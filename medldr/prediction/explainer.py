@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import io
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -27,8 +26,6 @@ from medldr.prediction.heat_volume import write_heat_volume
 from medldr.prediction.items import Item
 from medldr.prediction.trained import Trained
 
-PAGE: Final = "index.html"
-_OURS: Final = re.compile(r"\d{4,}\.(png|nii\.gz)|index\.html")
 MOST: Final = 200
 """Pictures on the page; the folder has all."""
 
@@ -92,12 +89,6 @@ class Explainer:
         if len(self.pictures) < MOST:
             png = base64.b64encode(content.getvalue()).decode()
             self.pictures.append((png, not heat.any()))
-
-
-def holds_heat_maps(folder: Path) -> bool:
-    """Whether a folder holds heat maps of an earlier call, and nothing else."""
-    names = {path.name for path in folder.iterdir()}
-    return PAGE in names and all(map(_OURS.fullmatch, names))
 
 
 def _method(run: Trained) -> str:

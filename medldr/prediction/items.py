@@ -62,6 +62,7 @@ def find_items(
     notes: list[str] | None = None,
     *,
     slices: bool = True,
+    usual: str | None = None,
 ) -> list[Item]:
     """The items that some paths name, in their order.
 
@@ -70,12 +71,13 @@ def find_items(
             of it: a series of a folder, ``member[index]`` of an npz archive, a sheet of a workbook.
         dims: 2 for a network of pictures, 3 for one of volumes.
         column: Column of a table that names files, or columns, separated by commas, where items
-            have several images; None: the one whose name says so, or those of `images`.
+            have several images; None: `usual`, the one whose name says so, or those of `images`.
         group: Column of a table with the group of each; None: none is known.
         images: Names of the images of each item, where the network takes several.
         notes: What readers should know of tables and folders is added to it.
         slices: Of a network of pictures, whether each slice in a folder is one, and not one of each
             series (`data.frame`).
+        usual: The column that named the files of training; not every table need have it.
 
     Raises:
         InputError: If nothing is named, a folder holds no scan, a table has no column of files
@@ -98,7 +100,7 @@ def find_items(
         if text in of_file:
             items.append(of_file[text])
         elif _is_table(text):
-            items += _of_table(sheets[text], column, group)
+            items += _of_table(sheets[text], column, group, usual)
         else:
             items += _inside(Path(text), dims, notes, slices=slices)
     if not items:
@@ -251,8 +253,10 @@ def _series(folder: Path, slices: Sequence[str], dims: int) -> Iterator[Item]:
             yield Item(f"{folder}#{first.series_uid}", Source(folder, first.series_uid))
 
 
-def _of_table(sheet: Sheet, column: str | None, group: str | None) -> Iterable[Item]:
-    names = sheet.column(_column(sheet, column))
+def _of_table(
+    sheet: Sheet, column: str | None, group: str | None, usual: str | None
+) -> Iterable[Item]:
+    names = sheet.column(_column(sheet, column, usual))
     if "" in names:
         place = sheet.at(names.index(""))
         raise InputError(f"{sheet.path}, {place}: names no file. Fill the cell, or drop the row")
@@ -271,10 +275,12 @@ def _groups(sheet: Sheet, column: str | None) -> list[str]:
     return groups
 
 
-def _column(sheet: Sheet, column: str | None) -> str:
+def _column(sheet: Sheet, column: str | None, usual: str | None) -> str:
     if column is not None:
         sheet.require(column, "--path")
         return column
+    if usual is not None and set(sheet.joined(usual)) <= set(sheet.names):
+        return usual
     suited = [name for name in sheet.names if name.casefold() in _PATHS]
     if len(suited) == 1:
         return suited[0]

@@ -179,7 +179,8 @@ def predict(
         tta: Views of each image whose probabilities are averaged: ``left_right``, ``up_down``,
             ``front_back``, ``quarter_turns``, of those that training has seen.
         device: Device to use; unset: the runs' own.
-        path_column: Column of a table that names files; unset: the one whose name says so.
+        path_column: Column of a table that names files; unset: that of the run, or the one whose
+            name says so.
         group: Column of a table with the patient of each item: `Answers.by_group` then has an
             answer to each patient, as ``evaluation.aggregate`` made them of the run's own.
         spacing: Of arrays, mm between pixels along each axis, for runs that resample to a spacing.
@@ -214,7 +215,10 @@ def answer(
     notes: list[str] = []
     if all(isinstance(one, str | Path) for one in given):
         slices = runs[0].takes_slices
-        items = find_items(given, axes, path_column, group, images, notes, slices=slices)
+        usual = None if images else getattr(runs[0].config.data, "path", None)
+        items = find_items(
+            given, axes, path_column, group, images, notes, slices=slices, usual=usual
+        )
     else:
         several = images or any(isinstance(one, tuple) for one in given)
         of = item_of_images if several else item_of_array

@@ -107,6 +107,11 @@ def test_tables_and_parts(tmp_path):
     one, two = find_items([tmp_path / "t.csv"], 2)
     assert one.source.part == "images[2]"
     assert two.reason
+    (tmp_path / "t.csv").write_text("image,photo\nnone.png,many.npz#images[1]\n")
+    (named,) = find_items([tmp_path / "t.csv"], 2, usual="photo")  # as in training
+    assert named.source.part == "images[1]"
+    (named,) = find_items([tmp_path / "t.csv"], 2, usual="gone")
+    assert named.reason
     (tmp_path / "t.csv").write_text("image,label\n,a\n")
     with pytest.raises(InputError, match="line 2: names no file"):
         find_items([tmp_path / "t.csv"], 2)

@@ -8,6 +8,7 @@ Source:
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -19,6 +20,8 @@ from medldr.errors import InputError
 Kind = Literal["file", "folder", "dead"]
 """What a name in a folder stands for; ``dead`` is a link that leads nowhere."""
 
+HEAT_PAGE: Final = "index.html"
+"""The page in a folder of heat maps."""
 _LISTED: Final = 8
 _UP: Final = ("", ".", "..")
 
@@ -71,7 +74,7 @@ def walk(
 ) -> Iterator[Folder]:
     """Every folder of a tree, from the top down, by name.
 
-    At the top the folder is left out in which `medldr data pack` keeps its packs.
+    At the top folders are left out that medldr itself wrote: see `is_written`.
 
     Args:
         top: Where to start.
@@ -102,7 +105,7 @@ def walk(
             _require_utf8(folder)
         below = folder.folders
         if not names:
-            below = [name for name in below if not holds_packs(path / name)]
+            below = [name for name in below if not is_written(path / name)]
             below = [name for name in below if only is None or name in only]
         yield folder
         waiting += [(path / name, (*names, name), (*above, real)) for name in reversed(below)]
@@ -118,7 +121,18 @@ def _require_utf8(folder: Folder) -> None:
             ) from error
 
 
-def holds_packs(folder: Path) -> bool:
+def is_written(folder: Path) -> bool:
+    """Whether a folder holds packs or heat maps, which may lie beside the scans they are of."""
+    return _holds_packs(folder) or holds_heat_maps(folder)
+
+
+def holds_heat_maps(folder: Path) -> bool:
+    """Whether a folder holds what `medldr predict --explain` wrote, and nothing else."""
+    ours = re.compile(rf"\d{{4,}}\.(png|nii\.gz)|{re.escape(HEAT_PAGE)}")
+    return (folder / HEAT_PAGE).is_file() and all(ours.fullmatch(name) for name in _kinds(folder))
+
+
+def _holds_packs(folder: Path) -> bool:
     """Whether it is the folder where `medldr data pack` puts packs by default."""
     if folder.name != "packed":
         return False

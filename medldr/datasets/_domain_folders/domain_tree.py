@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from medldr.data.counting import some
-from medldr.data.listing.folders import describe_folder, holds_packs, read_folder
+from medldr.data.listing.folders import describe_folder, is_written, read_folder
 from medldr.data.listing.item_frame import Listing, texts
 from medldr.data.listing.kinds import OWN_PICTURES, PICTURES, tell_not_read
 from medldr.data.listing.names import composed, look_alikes, spelled_plainly, split_of, tidied
@@ -159,7 +159,7 @@ def _blacklisted(line: str, folder_name: str) -> str:
 
 
 def _domain_folders(folder: Path, known: Known | None, notes: list[str]) -> list[str]:
-    names = [name for name in read_folder(folder).folders if not holds_packs(folder / name)]
+    names = [name for name in read_folder(folder).folders if not is_written(folder / name)]
     if known is not None:
         others = [name for name in names if name not in known.domains]
         if others:

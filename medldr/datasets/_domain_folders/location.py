@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from medldr.data.listing.folders import describe_folder, holds_packs, read_folder
+from medldr.data.listing.folders import describe_folder, is_written, read_folder
 from medldr.data.reading.roots import data_roots
 from medldr.datasets._domain_folders.benchmarks import SETS, Known
 from medldr.errors import InputError, did_you_mean
@@ -51,7 +51,7 @@ def locate(name: str | None, root: Path | None) -> Path:
 
 
 def _has_folders(top: Path) -> bool:
-    return any(not holds_packs(top / name) for name in read_folder(top).folders)
+    return any(not is_written(top / name) for name in read_folder(top).folders)
 
 
 def _places(known: Known, root: Path | None) -> list[Path]:

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from medldr.config.method import row_titles
-from medldr.config.sections import SWAD_TITLES, dataset_name, held_out, swad_form
+from medldr.config.sections import SWAD_TITLES, dataset_name, held_out, section, swad_form
 from medldr.evaluation.intervals.estimate import Estimate, spread
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.sweep_record import JOINT
@@ -144,17 +144,29 @@ class HeldRun(NamedTuple):
 def held_runs(study: Study, entries: Sequence[Entry]) -> list[HeldRun]:
     """Runs that held domains out, in the order of the sweep.
 
-    A run without any file is known by another seed of its label.
+    A run without any file is known by another seed of its label, and the name of its data, which
+    is recorded once they are read, by another run on them.
     """
     known = {e.member.label: e.config for e in study.every if e.config}
+    facts_of = {
+        _data_place(e.config): e.files.facts
+        for e in study.every
+        if e.files is not None and section(e.files.facts, "data").get("name")
+    }
     places = []
     for entry in entries:
         config = entry.config or known.get(entry.member.label, {})
-        facts = {} if entry.files is None else entry.files.facts
+        facts = facts_of.get(_data_place(config), {})
         row, domains = entry.member.row, held_out(config)
         places.append(HeldRun(row, dataset_name(config, facts), domains, entry))
     rows = _methods(study, places)
     return [run._replace(row=rows[run.row, run.domains]) for run in places if run.domains]
+
+
+def _data_place(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """What says which data a run reads, however it divides them."""
+    data = section(config, "data")
+    return tuple(str(data.get(key)) for key in ("name", "set", "dataset", "flag", "file", "root"))
 
 
 def set_domains(dataset: str, entries: Iterable[Entry]) -> list[str]:

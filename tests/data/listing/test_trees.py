@@ -34,6 +34,13 @@ def test_each_readable_file_is_an_item_and_names_come_from_its_folders(touch):
     )
 
 
+def test_heat_maps_beside_the_classes_are_no_scans(touch):
+    root = touch("x/1.png", "y/2.png", "why/index.html", "why/0001.png", "why/0001.nii.gz")
+    assert read_tree(root, ("label",)).texts == ["x/1.png", "y/2.png"]
+    touch("why/mine.png")  # which nobody but the user wrote
+    assert "why/mine.png" in read_tree(root, ("label",)).texts
+
+
 def test_a_folder_of_slices_is_one_item_below_the_last_level(touch):
     root = touch("x/s1/IM1", "x/s1/IM2", "x/s1/DICOMDIR", "x/deep/s2/a.dcm", "y/r1.dcm", "y/r2.dcm")
     tree = read_tree(root, ("label",))
