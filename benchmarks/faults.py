@@ -165,7 +165,7 @@ def main() -> int:
     if asked.quick:
         asked.only, asked.tries = ["pictures", "tables"], 6
     ends: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-    with contextlib.ExitStack() as stack:
+    with contextlib.ExitStack() as stack, contextlib.suppress(KeyboardInterrupt):
         root = asked.base or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         root = root.resolve()
         kinds = [kind for kind in KINDS if kind.name in (asked.only or every)]

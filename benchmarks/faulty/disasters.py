@@ -214,8 +214,7 @@ class Disasters:
             then, did = self.again(job, place, did)
         if then != "recovered" or end == "done":
             return then, did
-        words = ("No space left", "disk is full", "disk may be full", "no space for")
-        return ("named" if any(word in said for word in words) else "unnamed"), did
+        return ("named" if "no space" in said.lower() else "unnamed"), did
 
     def owners(self, job: Job, draw: random.Random) -> tuple[str, str]:
         """The same command twice at once, in two containers that see the same folder."""
