@@ -23,12 +23,13 @@ from medldr.config import RunConfig
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.evaluation import verification
+from medldr.evaluation.agreement import leaves
 from medldr.evaluation.checked import checked_config
 from medldr.evaluation.evaluate_rules import predict_and_score, rules_with_weights
 from medldr.evaluation.predictions.table import read_predictions
 from medldr.evaluation.verification import Verdict, Verified, verify_run
 from medldr.folders import provenance
-from medldr.folders.files import RunFolder
+from medldr.folders.files import RunFolder, read_json
 from medldr.folders.metrics_log import read_log
 from medldr.folders.run_record import RunRecord, read_run_record
 from medldr.plugins import takes_plugins
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 TOLERANCE: Final = 1e-3
 """Largest relative difference of a loss, or difference of a probability, on another machine."""
 SHOWN: Final = 3
+_TOLD: Final = ("name", "images", "groups", "subset_hash")
 Row = Mapping[str, Any]
 Found = tuple[list[str], list[str]]
 """What differs, and what to know about it."""
@@ -160,7 +162,11 @@ def _predicted(run: _Repetition) -> Found:
     machine = config.machine.model_copy(update={"thumbnails": False})
     plain = config.model_copy(update={"evaluation": scoring, "machine": machine})
     predict_and_score(plain, data, copy, fabric, chosen)
-    differs, most = list[str](), 0.0
+    made = data.record()
+    facts = {f"data.{key}": (made[key], getattr(record.data, key)) for key in _TOLD}
+    facts |= {"spec": (data.spec, record.spec)}
+    differs = [f"run.json: {k} is not that of the data" for k, (n, t) in facts.items() if n != t]
+    most = 0.0
     for rule in (None, *list(chosen)[1:]):
         if not files.predictions_of(rule).is_file():
             continue
@@ -178,6 +184,15 @@ def _predicted(run: _Repetition) -> Found:
         most = max(most, apart)
         if apart > (TOLERANCE if elsewhere else 0.0):
             differs.append(f"{name}: the weights answer otherwise, by up to {apart:.3g}")
+    near = TOLERANCE if elsewhere else 0.0
+    both = (read_json(folder.preprocessing) for folder in (files, copy))
+    for each in leaves(*both):
+        one, other = each.recorded, each.computed
+        numbers = isinstance(one, float) and isinstance(other, float)
+        if each.key != "medldr" and not (
+            math.isclose(one, other, rel_tol=near, abs_tol=near) if numbers else one == other
+        ):
+            differs.append(f"preprocessing.json: {each.key} is {one}, and {other} of this data")
     said = (
         f"; repeated elsewhere ({elsewhere}), where {TOLERANCE:g} is allowed" if elsewhere else ""
     )
@@ -194,16 +209,17 @@ def _replayed(run: _Repetition, most: int) -> Found:
     if (number := record.content.get("processes", 1)) != 1:
         return [], [f"it was trained by {number} processes, so it was not trained again"]
     model, algorithm = build(config, data)
+    ended = True
     try:
         fitted = fit(
             config, data, model, algorithm, copy, fabric, show_progress=False, evaluations=most
         )
         made: Sequence[Row] = fitted.history
     except Enough as enough:
-        made = enough.rows
+        made, ended = enough.rows, False
     logged = read_log(files.metrics)[0]
     differs = list(_unlike(logged[: len(made)], made, elsewhere=bool(elsewhere)))
-    if len(logged) < len(made):
+    if len(logged) < len(made) or (ended and len(logged) > len(made)):
         differs.append(f"metrics.jsonl holds {len(logged)} evaluations; training made {len(made)}")
     said = f"; repeated elsewhere ({elsewhere}), so losses within {TOLERANCE:g} of each other agree"
     text = f"trained again up to evaluation {len(made)}{said if elsewhere else ''}"

@@ -22,7 +22,14 @@ from medldr.data.checks.missing_images import missing_images
 from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
-from medldr.data.hashes import hash_part, hash_parts, hash_rows, hash_splits, hash_table
+from medldr.data.hashes import (
+    hash_metadata,
+    hash_part,
+    hash_parts,
+    hash_rows,
+    hash_splits,
+    hash_table,
+)
 from medldr.data.image_table import ImageTable, LazyImages
 from medldr.data.listing.tables import sheet_of_book
 from medldr.data.load import load_table_and_pack, whole_at_input_size
@@ -118,6 +125,7 @@ class Data:
             "reading": None if self.table.reading is None else dict(self.table.reading),
             "reader": READER,
             "parts": self.parts_hashes,
+            "described": hash_metadata(self.table),
         }
 
     def manifest(self) -> dict[str, Any]:

@@ -114,6 +114,12 @@ def _contents(table: ImageTable, rows: Rows) -> tuple[str, Iterable[str]]:
     return "stored images", (look.digest.hex() for look in found)
 
 
+def hash_metadata(table: ImageTable) -> str | None:
+    """sha256 of the columns that results are divided by; None where there is none."""
+    columns = ("\1".join((name, *table.metadata[name].tolist())) for name in table.metadata)
+    return hash_texts(columns) if table.metadata else None
+
+
 def hash_part(columns: Mapping[str, str]) -> str:
     """One sha256 of all columns of a part."""
     return hash_texts(f"{name}={sha256}" for name, sha256 in sorted(columns.items()))

@@ -24,11 +24,14 @@ from medldr.data.hashes import (
     Parts,
     are_by_content,
     changed_columns,
+    hash_metadata,
     hash_parts,
     hash_table,
 )
 from medldr.data.image_table import ImageTable
+from medldr.data.listing.tables import sheet_of_book
 from medldr.data.load import absence, load_table, whole_at_input_size
+from medldr.data.metadata import add_metadata
 from medldr.data.splits.make import make_splits
 from medldr.data.store import find_pack
 from medldr.errors import InputError
@@ -39,11 +42,14 @@ if TYPE_CHECKING:
     from medldr.data.build import Data
 
 TRAINING, JUDGED = PARTS
+DESCRIBED = "described"
+"""What divides results and is no part of the data: columns of `data.metadata`."""
 CURE = "Restore the data that it was trained on, or train it again with --restart"
 RESCORE = (
     "Restore the data that it was scored on, or score the trained network on the new: `medldr "
     "evaluate {} --new-test`"
 )
+DIVIDE = "Score the run again: `medldr evaluate {}`"
 
 _DIVIDING = (
     *("held_out", "held_out_rows", "split_rule", "split_seed", "val_fraction", "test_fraction"),
@@ -57,8 +63,8 @@ class Comparison(NamedTuple):
     """What came of comparing a run's data with the files as they are.
 
     Attributes:
-        changed: What differs, in words, by part of `PARTS`; empty where nothing does. What cannot
-            be told to be of the judged part alone counts as of the training part.
+        changed: What differs, in words, by part of `PARTS` or `DESCRIBED`; empty where nothing
+            does. What cannot be told to be of the judged part alone counts as of the training part.
         not_compared: Why nothing could be compared, in words; empty where it was.
     """
 
@@ -67,8 +73,9 @@ class Comparison(NamedTuple):
 
     def told(self, folder: Path | str) -> str:
         """What differs, and the cure, for the run of a folder."""
-        cure = CURE if TRAINING in self.changed else RESCORE.format(folder)
-        return f"{'; '.join(self.changed.values())}. {cure}"
+        cures = {TRAINING: CURE, JUDGED: RESCORE, DESCRIBED: DIVIDE}
+        cure = next(text for part, text in cures.items() if part in self.changed)
+        return f"{'; '.join(self.changed.values())}. {cure.format(folder)}"
 
 
 class DataComparer:
@@ -89,7 +96,7 @@ class DataComparer:
         """
         section, record = cast(DatasetConfig, config.data), read_run_record(files)
         try:
-            if _same_checksums(section, record):
+            if record.data.described is None and _same_checksums(section, record):
                 return Comparison()
             table = self._table(section)
             if table is None:  # made from its keys, which the run's identity holds
@@ -103,7 +110,8 @@ class DataComparer:
             reader = f"reader {record.data.reader}" if record.data.reader else "an earlier reader"
             text = f"its files were read by {reader} of medldr, and this is {READER}"
             return Comparison({TRAINING: text})
-        return Comparison(_differences(config, table, record, read_json(files.splits)))
+        changed = _differences(config, table, record, read_json(files.splits))
+        return Comparison({**changed, **_redescribed(config, table, record)})
 
     def _table(self, section: DatasetConfig) -> ImageTable | str | None:
         """The table; why it is not here; or None where a data set has no files."""
@@ -145,7 +153,7 @@ def compare_parts(data: Data, record: RunRecord) -> Comparison:
     packed), the hashes of all data and of its division count, as of the training part.
     """
     now = data.parts_hashes
-    changed = _in_words(now, record) if record.data.parts else {}
+    changed = _in_words(now, data.table, record)
     if not changed:
         content = are_by_content(now, record.data.parts)
         for what, current in data.hashes().items():
@@ -189,9 +197,11 @@ def _differences(
         section = cast(DatasetConfig, config.data).with_seed(config.seed)
         rows, _ = make_splits(table, section)
     else:
-        rows = {name: np.array([row_of[item] for item in ids]) for name, ids in splits.items()}
+        rows = {  # in their order now, which decides what is trained on when
+            name: np.sort([row_of[item] for item in ids]) for name, ids in splits.items()
+        }
     now = hash_parts(table, rows)
-    changed = _in_words(now, record)
+    changed = _in_words(now, table, record)
     if not are_by_content(now, record.data.parts):
         for items, what in ((gone, "gone"), (new, "new")):
             if items:
@@ -205,8 +215,23 @@ def _differences(
     return changed
 
 
-def _in_words(now: Parts, record: RunRecord) -> dict[str, str]:
-    return {
+def _in_words(now: Parts, table: ImageTable, record: RunRecord) -> dict[str, str]:
+    changed = {
         part: f"{', '.join(columns)} of the {part} part ({', '.join(PARTS[part])})"
         for part, columns in changed_columns(now, record.data.parts).items()
+        if record.data.parts
     }
+    if record.spec is not None and table.class_names != record.spec.class_names:
+        told = (changed[TRAINING],) if TRAINING in changed else ()
+        changed[TRAINING] = "; ".join((*told, "names of classes"))
+    return changed
+
+
+def _redescribed(config: RunConfig, table: ImageTable, record: RunRecord) -> dict[str, str]:
+    """Whether the columns that divided the results of a run have changed since."""
+    file = cast(DatasetConfig, config.data).metadata
+    if file is None or record.data.described is None or not sheet_of_book(file)[0].is_file():
+        return {}
+    if hash_metadata(add_metadata(table, file, config.evaluation)) == record.data.described:
+        return {}
+    return {DESCRIBED: f"what data.metadata ({file}) says of its items"}

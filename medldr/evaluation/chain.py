@@ -19,7 +19,7 @@ from medldr.config import load_config
 from medldr.config.sections import section
 from medldr.config.training_options import SWAD
 from medldr.config.yaml import read_yaml
-from medldr.data.hashes import PARTS, hash_split_ids, hash_texts
+from medldr.data.hashes import PARTS, hash_part, hash_split_ids, hash_texts
 from medldr.errors import InputError, some
 from medldr.evaluation.agreement import equal
 from medldr.evaluation.checked import unlike_config
@@ -27,6 +27,7 @@ from medldr.evaluation.predictions.table import by_split
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder, read_json
 from medldr.folders.metrics_log import LogRow, last_stage, read_log
+from medldr.folders.preprocessing_record import read_preprocessing
 from medldr.folders.run_record import RunRecord, Selection
 from medldr.metrics import METRICS
 from medldr.plugins import allowed
@@ -35,6 +36,7 @@ from medldr.types import Predictions
 CLOSE: Final = 0.01
 """How far a metric of the validation rows may be from the one that chose the weights: they may have
 been scored again on another device. One row more or less may always be called otherwise."""
+_HASHED: Final = dict(zip(PARTS, ("train", "test"), strict=True))
 _RULE: Final = re.compile(r"(id_val|val|oracle_out|oracle)_(\w+)")
 
 
@@ -52,6 +54,7 @@ def broken_links(
     yield from _configuration(files, record)
     tables = by_split(predictions)
     yield from _splits(files, record)
+    yield from _said_twice(files, record, evaluation)
     if set(evaluation.splits) != set(tables):
         yield (
             f"evaluation.json scores {', '.join(evaluation.splits)}, but predictions.csv holds "
@@ -87,7 +90,13 @@ def _configuration(files: RunFolder, record: RunRecord) -> Iterator[str]:
         yield "config.yaml is missing"
     elif not not_followed(files):
         try:
-            wrong = unlike_config(load_config(files.config), record)
+            config = load_config(files.config)
+            wrong = unlike_config(config, record)
+            if (config.protocol or None) != (record.protocol or None):
+                wrong.append(f"protocol is {config.protocol}, that of the run {record.protocol}")
+            lr = config.training.lr * getattr(config.algorithm, "lr_scale", 1.0)
+            if record.lr is not None and not equal(record.lr, lr):
+                wrong.append(f"the learning rate is {lr:g}, that of the run {record.lr:g}")
         except InputError as error:
             wrong = [str(error)]
         yield from (f"config.yaml: {text}" for text in wrong)
@@ -110,6 +119,52 @@ def _splits(files: RunFolder, record: RunRecord) -> Iterator[str]:
     places = Counter(itertools.chain(*(set(ids) for ids in splits.values())))
     if twice := [item for item, count in places.items() if count > 1]:
         yield f"splits.json: {_items(twice)} in more than one split"
+
+
+def _said_twice(files: RunFolder, record: RunRecord, evaluation: EvaluationRecord) -> Iterator[str]:
+    """Facts of `run.json` that follow from other records, and are not what these say."""
+    splits = read_json(files.splits)["splits"] if files.splits.is_file() else None
+    pairs: dict[str, tuple[Any, Any]] = {}
+    if splits is not None:
+        pairs["data.images"] = record.data.images, {name: len(of) for name, of in splits.items()}
+    for part, names in PARTS.items():
+        columns, name = record.data.parts.get(part), f"{_HASHED[part]}_data_hash"
+        if columns is None:
+            continue
+        pairs[name] = getattr(record, name), hash_part(columns)
+        if splits is not None and not record.redacted:  # there, items have numbers
+            items = (f"{of}/{item}" for of in names for item in splits.get(of, ()))
+            pairs[f"data.parts.{part}.items"] = columns.get("items"), hash_texts(items)
+    if record.spec is not None and evaluation.class_names:
+        pairs["spec.class_names"] = record.spec.class_names, tuple(evaluation.class_names)
+    for name, row in (("steps", "step"), ("epochs", "epoch")):
+        if logged := [each[row] for each in read_log(files.metrics)[0] if each.get(row)]:
+            pairs[name] = getattr(record, name), max(logged)
+    for name, (said, made) in pairs.items():
+        if said != made:
+            yield f"run.json: {name} does not follow from the other records"
+    yield from _preprocessing(files, record, evaluation)
+
+
+def _preprocessing(
+    files: RunFolder, record: RunRecord, evaluation: EvaluationRecord
+) -> Iterator[str]:
+    """What answers are made of in prediction, where it is not what was scored."""
+    if not files.preprocessing.is_file():
+        return
+    inputs = read_preprocessing(files.preprocessing)
+    made = record.recalibration.get(record.selection.rule) if record.selection else None
+    point = evaluation.operating_point
+    pairs = {
+        "task": (inputs.task, evaluation.task),
+        "class_names": (inputs.class_names, tuple(evaluation.class_names)),
+        "positive_class": (inputs.positive_class, evaluation.positive_class),
+        "temperature": (inputs.temperature, None if made is None else made.temperature),
+        "threshold": (inputs.threshold, None if point is None else point.threshold),
+    }
+    for name, (said, scored) in pairs.items():
+        if not equal(said, scored):
+            yield f"preprocessing.json: {name} is {said}, but the run was scored with {scored}"
 
 
 def unscored(files: RunFolder, predictions: Predictions) -> Iterator[str]:

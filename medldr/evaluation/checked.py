@@ -22,7 +22,7 @@ from medldr.folders.files import RunFolder, checksum, read_text, write_text
 from medldr.folders.run_record import RunRecord, add_to_run_record, read_run_record
 from medldr.types import Predictions
 
-_WEIGHTS = "model.safetensors"
+_WEIGHTS, _PREDICTIONS = "model.safetensors", "predictions.csv"
 SHOWN = 3
 """How many differences a message lists."""
 
@@ -164,8 +164,8 @@ def keep_evaluation(files: RunFolder, changed: str) -> None:
     add_to_run_record(files, checksums=known or None, notes=[*record.notes, note])
 
 
-def weights_under_two_seeds(records: Mapping[str, RunRecord]) -> dict[str, str]:
-    """Runs whose weights another one has under another seed, each with that other one.
+def copies_under_another_seed(records: Mapping[str, RunRecord]) -> dict[str, str]:
+    """Runs whose weights or predictions another one has under another seed, each with that one.
 
     A run that was copied and renamed would count as a second seed that agrees with the first.
 
@@ -175,10 +175,12 @@ def weights_under_two_seeds(records: Mapping[str, RunRecord]) -> dict[str, str]:
     first: dict[str, tuple[str, int | None]] = {}
     found: dict[str, str] = {}
     for name, record in records.items():
-        made = record.validation_of or {"weights": (record.checksums or {}).get(_WEIGHTS)}
-        other, seed = first.setdefault(str(made.get("weights") or name), (name, record.seed))
-        if seed != record.seed:
-            found |= {name: other, other: found.get(other, name)}
+        sums = record.checksums or {}
+        weights = (record.validation_of or {"weights": sums.get(_WEIGHTS)}).get("weights")
+        for made in filter(None, (weights, sums.get(_PREDICTIONS))):
+            other, seed = first.setdefault(str(made), (name, record.seed))
+            if seed != record.seed:
+                found |= {name: other, other: found.get(other, name)}
     return found
 
 

@@ -24,7 +24,7 @@ from medldr.console import Console
 from medldr.errors import InputError
 from medldr.evaluation.agreement import differences, domains_seen, equal, leaves
 from medldr.evaluation.chain import broken_links, not_followed, unscored
-from medldr.evaluation.checked import weights_under_two_seeds
+from medldr.evaluation.checked import copies_under_another_seed
 from medldr.evaluation.frequency import shots_of
 from medldr.evaluation.from_predictions import evaluate
 from medldr.evaluation.predictions.table import by_split, read_predictions
@@ -109,11 +109,11 @@ def verify(
             "`medldr train` or `medldr sweep` wrote"
         )
     readable = {found.name: files for files, found in checked if found is not None and found.files}
-    copies = weights_under_two_seeds({name: read_run_record(f) for name, f in readable.items()})
+    copies = copies_under_another_seed({name: read_run_record(f) for name, f in readable.items()})
     verdicts = []
     for verdict in (found for _, found in checked if found is not None):
         of = copies.get(verdict.name)
-        said = (f"its weights are those of {of}, under another seed",) if of else ()
+        said = (f"its weights or predictions are those of {of}, under another seed",) if of else ()
         verdicts.append(replace(verdict, differs=(*verdict.differs, *said)))
     names = tuple(files.path.name for files in unfinished)
     return Verified(tuple(verdicts), names, _not_checked(Path(folder)))

@@ -123,6 +123,7 @@ class DataRecord(Record):
         reading: How each file became an image; None where that does not depend on all of them.
         reader: Number of the reader of scans; see `medldr.data.files.read.READER`.
         parts: sha256 of each column, by part (``training``, ``judged``) and column.
+        described: sha256 of the columns of `data.metadata` that divide results; None without.
     """
 
     name: str | None = None
@@ -136,6 +137,7 @@ class DataRecord(Record):
     reading: dict[str, Any] | None = None
     reader: int | None = None
     parts: dict[str, dict[str, str]] = Field(default_factory=dict)
+    described: str | None = None
 
 
 class RunRecord(Record):

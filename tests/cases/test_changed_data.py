@@ -61,12 +61,37 @@ HEADERS = {
 }
 
 
+def cut(folder, changed):
+    """Volumes with a mask, which marks another place once it is changed."""
+    rows = []
+    for number in range(8):
+        marks = np.zeros((12, 10, 8), np.float32)
+        marks[2 + 4 * changed : 5 + 4 * changed, 2:5, 2:5] = 1
+        names = nifti(folder / f"v{number}.nii.gz", noise(number, marks.shape)), f"m{number}.nii.gz"
+        nifti(folder / names[1], marks)
+        rows.append((names[0], "ab"[number % 2], names[1]))
+    return table(folder, rows, "path,label,mask")
+
+
+def pointed(folder, changed):
+    """Volumes and a point of each, which is another once it is changed."""
+    scans_of(folder, moved(0))
+    rows = [(f"v{n}.nii.gz", "ab"[n % 2], 5 + 3 * changed, 5, 4) for n in range(8)]
+    return table(folder, rows, "path,label,x,y,z")
+
+
+HEADERS["mask"] = {"size": [4, 4, 4], "crop": {"mask": "mask"}}, cut
+HEADERS["point"] = {"size": [4, 4, 4], "crop": AROUND}, pointed
+
+
 @pytest.mark.parametrize(("keys", "write"), HEADERS.values(), ids=HEADERS)
 def test_equal_voxels_under_a_corrected_header_are_new_images(tmp_path, keys, write):
     before = images_of(write(tmp_path, changed=False), **keys)
-    hashed = data_of(tmp_path / "scans.csv", **keys).data_hash
+    hashed = data_of(tmp_path / "scans.csv", **keys).hashes()
     after = images_of(write(tmp_path, changed=True), **keys)
-    assert hashed != data_of(tmp_path / "scans.csv", **keys).data_hash
+    changed = data_of(tmp_path / "scans.csv", **keys).hashes()
+    for what in ("data_hash", "train_data_hash", "test_data_hash"):
+        assert hashed[what] != changed[what]
     assert before.keys() == after.keys()
     assert not any(np.array_equal(before[item], after[item]) for item in before)
 
@@ -291,6 +316,7 @@ def test_an_image_that_joins_the_test_split_is_scored_with_the_weights_as_they_a
         ({"brighter": (0,)}, "images of the training part"),
         ({"brighter": (2,)}, "images of the training part"),
         ({"labels": "baaaabbbaaaa"}, "labels of the training part"),
+        ({"labels": "ccccddddcccc"}, "names of classes"),
         ({"count": 10}, "items, labels"),  # the last one of validation is gone
     ],
 )
@@ -300,6 +326,47 @@ def test_what_trained_or_selected_is_never_another(divided, change, named):
     for words in (("evaluate",), ("evaluate", "--new-test")):
         refused = call(*words)
         assert (refused.code, named in refused.err) == (2, True)
+
+
+def start_of(scans):
+    """The command that began the run of `divided`."""
+    return ("train", scans.parent / "run.yaml", "--out", scans.parent / "runs")
+
+
+@pytest.mark.parametrize("change", ["names", "order"])
+def test_names_of_classes_and_the_order_of_rows_belong_to_a_finished_run(divided, medldr, change):
+    scans, files, _ = divided
+    if change == "names":
+        write_split_table(scans, labels="ccccddddcccc")
+    else:
+        head, *rows = (scans / "scans.csv").read_text().splitlines()
+        (scans / "scans.csv").write_text("\n".join([head, *reversed(rows), ""]))
+    for words in (start_of(scans), ("evaluate", files.path, "--new-test")):
+        refused = medldr(*words)
+        assert (refused.code, "--restart" in refused.err) == (2, True), refused.err
+
+
+def test_metadata_that_divided_the_results_of_a_finished_run(tmp_path, medldr):
+    scans, people = tmp_path / "scans", tmp_path / "people.csv"
+    run_file(tmp_path, write_split_table(scans), metadata=str(people), **SPLIT)
+
+    def describe(last, ward="1"):
+        rows = [f"p{n}.png,{'mf'[n % 2]},{ward}" for n in range(11)]
+        people.write_text("\n".join(["id,sex,ward", *rows, f"p11.png,{last},{ward}"]))
+
+    start = (*start_of(scans), "evaluation.subgroups=[sex]")
+    describe("f")
+    assert medldr(*start).code == 0
+    describe("f", ward="2")  # divides nothing
+    assert medldr(*start).code == 0
+    describe("m")
+    refused = medldr(*start)
+    assert (refused.code, "people.csv" in refused.err) == (2, True)
+    assert "--new-test" not in refused.err
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert medldr("evaluate", folder).code == 0
+    assert "p11.png,test,,,m," in RunFolder(folder).predictions.read_text()
+    assert medldr(*start).code == 0
 
 
 def test_an_unfinished_run_goes_on_with_another_test_split_and_no_other_training(

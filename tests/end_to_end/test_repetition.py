@@ -45,6 +45,7 @@ def configured(files, *overrides):
         files,
         hash=run_hash(config),
         seed=config.seed,
+        lr=config.training.lr,
         settings=hashed_settings(config),
         data=data.record(),
         **data.hashes(),
@@ -81,7 +82,23 @@ def test_more_evaluations_than_there_were_are_all_of_them(files):
     assert verdict.remarks[-1] == "trained again up to evaluation 3"
 
 
+def other_inputs(files):
+    content = json.loads(files.preprocessing.read_text())
+    content["training"]["mean"] = [0.0, 9.0]
+    write_json(files.preprocessing, content)
+    reseal(files)
+
+
+def other_counts(files):
+    content = json.loads(files.run.read_text())
+    content["spec"]["class_counts"][0] += 1
+    write_json(files.run, content)
+    reseal(files)
+
+
 FORGERIES = [
+    ("other inputs", other_inputs, "preprocessing.json: training/mean/1 is 9.0"),
+    ("other counts of classes", other_counts, "run.json: spec is not that of the data"),
     ("other weights", other_weights, "the weights answer otherwise"),
     ("another log", other_log, "metrics.jsonl, evaluation 2: train/loss is"),
     ("another seed", lambda files: configured(files, "seed=4"), "evaluation 1: train/loss is"),

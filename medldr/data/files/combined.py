@@ -127,7 +127,7 @@ def facts_of_item(images: Sequence[Facts | None], names: Sequence[str]) -> Facts
             *(f"{name} is missing: zeros stand in its place" for name in missing),
             *(f"{name}: {text}" for name, one in named for text in one.warnings),
         ),
-        others=tuple("" if one is None else one.header for one in images[1:]),
+        others=(*there[0].others, *("" if one is None else one.header for one in images[1:])),
     )
 
 

@@ -43,7 +43,8 @@ class Facts(NamedTuple):
         voi: See `Scan.voi`.
         patient: See `Scan.patient`.
         origin: See `Scan.origin`.
-        others: Headers of the further images of an item that has several.
+        others: What else decides its image: the point or mask that it is cut around, and headers of
+            the further images of an item that has several.
     """
 
     kind: Kind

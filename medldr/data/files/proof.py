@@ -7,6 +7,7 @@ image is made, so that all such items are named at once.
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -253,13 +254,16 @@ def _proven(
     if facts is None:
         return Proven(one.reason, "", None, look)
     content = f"{one.digest} {header}"
+    if item.point is not None:
+        facts = facts._replace(others=(json.dumps(item.point),))
     if mask is None:
         return Proven(unfit(facts, config, dims, item), content, facts, look)
     if mask.reason:
         return Proven(of_mask(mask.reason), "", facts, look)
     of_mask_file = Facts.from_json(mask.facts)
     reason = unfit(facts, config, dims, item, of_mask_file)
-    return Proven(reason, f"{content} {mask.digest} {of_mask_file.header}", facts, look)
+    cut = f"{mask.digest} {of_mask_file.header}"
+    return Proven(reason, f"{content} {cut}", facts._replace(others=(cut,)), look)
 
 
 def unfit(

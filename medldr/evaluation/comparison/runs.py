@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from medldr.errors import InputError
-from medldr.evaluation.checked import read_results, weights_under_two_seeds
+from medldr.evaluation.checked import copies_under_another_seed, read_results
 from medldr.evaluation.predictions.table import by_split
 from medldr.folders.evaluation_record import EvaluationRecord
 from medldr.folders.files import RunFolder
@@ -129,11 +129,12 @@ def methods(runs: Sequence[Run]) -> list[MethodRuns]:
     Raises:
         InputError: If the same run is given twice, or its copy under another seed.
     """
-    copied = weights_under_two_seeds({run.name: run.facts for run in runs})
+    copied = copies_under_another_seed({run.name: run.facts for run in runs})
     for one, other in copied.items():
         raise InputError(
-            f"{one} and {other} have the same weights under different seeds: one is a copy of the "
-            "other, and would count as a second seed. Leave it out, or train that seed"
+            f"{one} and {other} have the same weights or predictions under different seeds: one is "
+            "a copy of the other, and would count as a second seed. Leave it out, or train that "
+            "seed"
         )
     groups: dict[tuple[str, str], list[Run]] = {}
     for run in runs:

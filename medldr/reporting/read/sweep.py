@@ -12,7 +12,7 @@ from dataclasses import replace
 from medldr.config.method import row_titles
 from medldr.config.yaml import read_yaml
 from medldr.errors import InputError
-from medldr.evaluation.checked import weights_under_two_seeds
+from medldr.evaluation.checked import copies_under_another_seed
 from medldr.evaluation.comparison.runs import run_of
 from medldr.folders.choices_record import read_choices
 from medldr.folders.privacy import hide_names, read_ids, read_split_ids
@@ -45,8 +45,8 @@ def read_study(folder: SweepFolder) -> Study:
         for m in members
     ]
     records = {e.run.name: e.run.facts for e in entries if e.run is not None}
-    for one, other in weights_under_two_seeds(records).items():
-        what = f"its weights are those of {other}, under another seed"
+    for one, other in copies_under_another_seed(records).items():
+        what = f"its weights or predictions are those of {other}, under another seed"
         entries = [
             Entry(e.member, "unreadable", what) if e.run and e.run.name == one else e
             for e in entries

@@ -13,7 +13,7 @@ from typing import cast
 from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data.config import DatasetConfig
-from medldr.data.same_data import CURE, RESCORE, TRAINING, DataComparer
+from medldr.data.same_data import CURE, DIVIDE, JUDGED, RESCORE, TRAINING, DataComparer
 from medldr.data.splits.manifest import held_out_domains
 from medldr.data.store import find_pack
 from medldr.errors import InputError
@@ -104,5 +104,5 @@ def changed_data(folder: SweepFolder, planned: Sequence[Planned]) -> tuple[list[
 
 def _cure(folder: SweepFolder, part: str, run: str) -> str:
     if part != TRAINING:
-        return RESCORE.format(folder.run(run).path)
+        return (RESCORE if part == JUDGED else DIVIDE).format(folder.run(run).path)
     return f"{CURE}: `medldr train {folder.config(run)} --out {folder.path} --restart`"
