@@ -245,6 +245,20 @@ def require_domains(name: str, spec: DataSpec) -> None:
         )
 
 
+def linear_head(name: str, model: FeatureModel) -> nn.Linear:
+    """The head of a network, for an algorithm that works with its weights.
+
+    Raises:
+        InputError: If the head is not linear.
+    """
+    if not isinstance(model.head, nn.Linear):
+        raise InputError(
+            f"algorithm {name} works with the weights of a linear head, but this network's head is "
+            f"{type(model.head).__name__}. Set model.head: linear"
+        )
+    return model.head
+
+
 def build_loss(config: PluginSection | None, spec: DataSpec) -> Loss:
     """The classification loss for a task.
 

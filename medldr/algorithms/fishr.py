@@ -49,12 +49,12 @@ from typing import Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from medldr.algorithms._annealed import Annealed, AnnealedConfig
 from medldr.algorithms._blocks import Blocks
-from medldr.errors import InputError
+from medldr.algorithms.base import linear_head
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
@@ -84,12 +84,8 @@ class Fishr(Annealed):
 
     def __init__(self, config: FishrConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
-        if not isinstance(model.head, nn.Linear):
-            raise InputError(
-                "algorithm fishr compares gradients of a linear head, but this network's head is "
-                f"{type(model.head).__name__}. Set model.head: linear"
-            )
-        kind = torch.promote_types(model.head.weight.dtype, torch.float32)
+        weight = linear_head(config.name, model).weight
+        kind = torch.promote_types(weight.dtype, torch.float32)
         entries = spec.num_classes * (model.dim + 1)
         self.average: Tensor
         self.register_buffer("average", torch.zeros(len(spec.train_domains), entries, dtype=kind))

@@ -45,21 +45,20 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.algorithms.base import Algorithm, AlgorithmConfig, require_domains
+from medldr.algorithms._stages import AtStages, AtStagesConfig, moved, style
+from medldr.algorithms.base import require_domains
 from medldr.errors import InputError
-from medldr.models.base import FeatureModel, Tap
+from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
 
 TITLE = "MixStyle"
 
 
-class MixStyleConfig(AlgorithmConfig):
+class MixStyleConfig(AtStagesConfig):
     """Keys of MixStyle."""
 
     name: Literal["mixstyle"] = "mixstyle"
-    p: float = Field(0.5, ge=0, le=1, description="probability that a stage's output is mixed")
     alpha: float = Field(0.1, gt=0, description="lambda ~ Beta(alpha, alpha); small: near 0 or 1")
-    eps: float = Field(1e-6, gt=0, description="added to every variance")
     stages: tuple[Literal["stem", "stage1", "stage2", "stage3", "stage4"], ...] = Field(
         ("stage1", "stage2", "stage3"), description="stages to mix after; never the network's last"
     )
@@ -83,18 +82,13 @@ class MixStyleConfig(AlgorithmConfig):
         return stages
 
 
-class MixStyle(Algorithm):
-    """Mean classification loss of a batch whose styles are mixed along the way.
-
-    Attributes:
-        taps: By stage, all the one bound method that mixes.
-    """
+class MixStyle(AtStages):
+    """Mean classification loss of a batch whose styles are mixed along the way."""
 
     config: MixStyleConfig
 
     def __init__(self, config: MixStyleConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model)
-        model.require_stages(config.stages, "algorithm.stages", maps=True)
+        super().__init__(config, spec, model, config.stages)
         _spare_the_last(config.stages, model.stages)
         self.cross_domain = config.partners == "cross_domain"
         if self.cross_domain:
@@ -106,39 +100,28 @@ class MixStyle(Algorithm):
                 )
             self.needs_domains = True
             self.sampler = "domains"
-        self.taps: dict[str, Tap] = dict.fromkeys(config.stages, self._mix)
         # Drawn on the host, in float64: small alphas underflow in float32, and all devices agree.
         alpha = torch.tensor(config.alpha, dtype=torch.float64)
         self._beta = torch.distributions.Beta(alpha, alpha)
         self._domain: Tensor | None = None
 
-    def draw_stages(self) -> list[str]:
-        """The stages that are mixed in this step, each with probability p."""
-        active = torch.rand(len(self.taps)) < self.config.p
-        return [stage for stage, on in zip(self.taps, active.tolist(), strict=True) if on]
-
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:
         """The classification loss of mixed styles, logged as ``loss/original``."""
-        # A stage that is not mixed has no tap: the network is then ERM's, bit for bit.
-        taps = {stage: self.taps[stage] for stage in self.draw_stages()} if self.training else {}
         self._domain = batch.domain
         try:
-            z = model.features(batch.image, taps)
+            return super().loss(model, batch)
         finally:
             self._domain = None
-        logits = model.classify(z)
-        loss = self.classification_loss(logits, batch.label)
-        return StepOutput(loss, z, logits, {"loss/original": loss.detach()})
 
-    def _mix(self, value: Tensor) -> Tensor:
+    def changed(self, value: Tensor) -> Tensor:
         """The tap: a new partner and a new lambda for every image."""
         if self._domain is None:
             raise ValueError("a tap of MixStyle was called outside its forward pass")
-        share = _to(value.device, self._beta.sample((len(value),)).float())
+        share = moved(self._beta.sample((len(value),)).float(), value.device)
         if self.cross_domain:
             partner = other_domain_partners(self._domain)
         else:
-            partner = _to(value.device, torch.randperm(len(value)))
+            partner = moved(torch.randperm(len(value)), value.device)
         return mix_styles(value, partner, share, self.config.eps)
 
 
@@ -165,16 +148,10 @@ def mix_styles(x: Tensor, partner: Tensor, share: Tensor, eps: float = 1e-6) -> 
         >>> [[round(v, 3) for v in row] for row in mixed.flatten(1).tolist()]
         [[7.75, 11.25], [3.25, 5.75]]
     """
-    positions = x[0, 0].numel()
-    if positions == 1:
+    if x[0, 0].numel() == 1:
         return x
-    axes = tuple(range(2, x.ndim))
-    full = x.detach().to(torch.promote_types(x.dtype, torch.float32))
-    mean = full.mean(axes, keepdim=True)
-    # In two passes: with channels last, torch's var_mean is several times slower on CPUs.
-    spread = (full - mean).square_().sum(axes, keepdim=True) / (positions - 1)
-    deviation = (spread + eps).sqrt()
-    share = share.to(full.dtype).view(-1, *[1] * (x.ndim - 1))
+    mean, deviation = style(x.detach().to(torch.promote_types(x.dtype, torch.float32)), eps)
+    share = share.to(mean.dtype).view(-1, *[1] * (x.ndim - 1))
     new_mean = torch.lerp(mean[partner], mean, share)
     scale = torch.lerp(deviation[partner], deviation, share) / deviation
     return (x * scale + (new_mean - mean * scale)).to(x.dtype)
@@ -191,8 +168,8 @@ def other_domain_partners(domain: Tensor) -> Tensor:
         domain. If no domain exceeds half the rows, a permutation.
     """
     rows = len(domain)
-    shuffled = _to(domain.device, torch.randperm(rows))
-    draws = _to(domain.device, torch.rand(rows + 1))
+    shuffled = moved(torch.randperm(rows), domain.device)
+    draws = moved(torch.rand(rows + 1), domain.device)
     order = shuffled[domain[shuffled].argsort(stable=True)]
     blocks = domain[order]
     start = torch.searchsorted(blocks, blocks)
@@ -206,11 +183,6 @@ def other_domain_partners(domain: Tensor) -> Tensor:
     met = torch.where(2 * largest <= rows, place + turn, anyone) % rows
     met = torch.where(size == rows, place, met)
     return torch.empty_like(order).scatter_(0, order, order[met])
-
-
-def _to(device: torch.device, drawn: Tensor) -> Tensor:
-    """What was drawn on the host, on a device; without the host waiting for CUDA's queue."""
-    return drawn.to(device, non_blocking=device.type == "cuda")
 
 
 def _spare_the_last(chosen: tuple[str, ...], stages: tuple[str, ...]) -> None:

@@ -8,6 +8,9 @@ NOTHING = {
     "cutmix, no batch": {"prob": 0},
     "manifold_mixup": {"alpha": 0},
     "mixstyle": {"p": 0},
+    "dsu": {"p": 0},
+    "isda": {"strength": 0},
+    "bsda": {"strength": 0},
     "batchformer": {"weights": [1, 0]},
     "latentdr": {"weights": [1, 0, 0], "lr_scale": 1},
 }
