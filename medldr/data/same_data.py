@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from medldr import plugins
-from medldr.config import RunConfig
+from medldr.config import RunConfig, load_config
 from medldr.console import Console
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
@@ -111,7 +111,7 @@ class DataComparer:
             text = f"its files were read by {reader} of medldr, and this is {READER}"
             return Comparison({TRAINING: text})
         changed = _differences(config, table, record, read_json(files.splits))
-        return Comparison({**changed, **_redescribed(config, table, record)})
+        return Comparison({**changed, **_redescribed(config, files, table, record)})
 
     def _table(self, section: DatasetConfig) -> ImageTable | str | None:
         """The table; why it is not here; or None where a data set has no files."""
@@ -227,11 +227,14 @@ def _in_words(now: Parts, table: ImageTable, record: RunRecord) -> dict[str, str
     return changed
 
 
-def _redescribed(config: RunConfig, table: ImageTable, record: RunRecord) -> dict[str, str]:
+def _redescribed(
+    config: RunConfig, files: RunFolder, table: ImageTable, record: RunRecord
+) -> dict[str, str]:
     """Whether the columns that divided the results of a run have changed since."""
     file = cast(DatasetConfig, config.data).metadata
     if file is None or record.data.described is None or not sheet_of_book(file)[0].is_file():
         return {}
-    if hash_metadata(add_metadata(table, file, config.evaluation)) == record.data.described:
+    scored = load_config(files.config).evaluation  # which `medldr evaluate` would follow again
+    if hash_metadata(add_metadata(table, file, scored)) == record.data.described:
         return {}
     return {DESCRIBED: f"what data.metadata ({file}) says of its items"}

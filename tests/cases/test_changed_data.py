@@ -359,6 +359,7 @@ def test_metadata_that_divided_the_results_of_a_finished_run(tmp_path, medldr):
     assert medldr(*start).code == 0
     describe("f", ward="2")  # divides nothing
     assert medldr(*start).code == 0
+    assert medldr(*start_of(scans), "evaluation.subgroups=[ward]").code == 0  # as it was scored
     describe("m")
     refused = medldr(*start)
     assert (refused.code, "people.csv" in refused.err) == (2, True)

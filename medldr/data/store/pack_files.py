@@ -30,7 +30,8 @@ from medldr.data.image_table import ImageTable, Look
 from medldr.data.proven import Proof, ProvenImages
 from medldr.data.store.array import IMAGES, Blocks, partial_of
 from medldr.errors import InputError
-from medldr.folders.files import atomic, checksum, read_json, write_text
+from medldr.folders.checksums import CHECKSUMS, checksum_of_content
+from medldr.folders.files import atomic, checksum, read_json, write_json
 from medldr.types import Task
 
 FORMAT: Final = 1
@@ -123,19 +124,24 @@ def read_facts(folder: Path) -> PackFacts:
         raise InputError(
             f"{folder} has format {version}, but this medldr reads format {FORMAT}. {AGAIN}"
         )
+    own = values.pop(CHECKSUMS, None) if isinstance(values, dict) else None
     try:
-        return PackFacts.model_validate(values)
+        facts = PackFacts.model_validate(values)
     except ValidationError as error:
         problem = error.errors()[0]
         place = ".".join(map(str, problem["loc"])) or "the whole file"
         raise InputError(
             f"{folder / FACTS} is damaged ({place}: {problem['msg']}). {AGAIN}"
         ) from error
+    if own is not None and own != {FACTS: checksum_of_content(values)}:  # older ones have none
+        raise InputError(f"{folder / FACTS} is damaged: it does not have its checksum. {AGAIN}")
+    return facts
 
 
 def write_facts(folder: Path, facts: PackFacts) -> None:
-    """Write `pack.json`, whole or not at all."""
-    write_text(folder / FACTS, facts.model_dump_json(indent=1) + "\n")
+    """Write `pack.json` with a checksum of its content, whole or not at all."""
+    content = facts.model_dump(mode="json")
+    write_json(folder / FACTS, {**content, CHECKSUMS: {FACTS: checksum_of_content(content)}})
 
 
 def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.uint8]]:
