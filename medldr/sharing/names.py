@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import getpass
-import json
 import re
 import socket
 from collections.abc import Collection, Mapping
@@ -68,8 +67,15 @@ class Names:
 
     def texts(self, value: Any) -> Any:
         """The content of a sweep's files, without the names of files; runs by their new name."""
-        plain = json.loads(_replaced(json.dumps(value), {**self.labels, **self.runs}))
-        return renamed(plain, {**self.files, **self.data})
+        if isinstance(value, Mapping):
+            return {self.texts(key): self.texts(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.texts(one) for one in value]
+        if not isinstance(value, str):
+            return value
+        last = re.split(r"[/\\]", value)[-1]
+        text = _replaced(last if last in self.files else value, {**self.labels, **self.runs})
+        return {**self.files, **self.data}.get(text, text)
 
 
 def _replaced(text: str, names: Mapping[str, str]) -> str:

@@ -114,8 +114,7 @@ def share(
 def _names(known: dict[RunFolder, Any], sweep: Sweep | None) -> Names:
     """What stands for each name in all of these runs."""
     items, groups, domains, labels = set[str](), set[str](), set[str](), set[str]()
-    named, of_data = set[Path](), set[Path]()
-    members = {} if sweep is None else {member.run: member for member in sweep.members}
+    named, of_data, of_paths = set[Path](), set[Path](), set[str]()
     for files, (config, table, record) in known.items():
         items.update(*split_ids(files).values())
         groups.update(*split_ids(files, "groups").values())
@@ -124,12 +123,18 @@ def _names(known: dict[RunFolder, Any], sweep: Sweep | None) -> Names:
             groups |= set(table.group.tolist())
         own = set(() if record.spec is None else record.spec.domains)
         domains |= own if own & worth_hiding(groups | items) else set()
-        of_data |= {*paths_in(config.data)} - {config.data.root}
+        places_of_data = {*paths_in(config.data)}
+        of_data |= places_of_data - {config.data.root}
         named |= {*paths_in(config)}
-        if member := members.get(files.path.resolve().name):
-            axes = {**member.row_values, **member.column_values}
-            values = flatten(config.model_dump())
-            labels |= {name for axis, name in axes.items() if is_path(values.get(axis))}
+        name = record.data.name or ""
+        if name in {one.stem for path in places_of_data for one in (path, path.parent)}:
+            of_data.add(Path(name))  # what a folder is called
+        values = flatten(config.model_dump()).items()
+        of_paths |= {key for key, value in values if is_path(value)}
+    for member in () if sweep is None else sweep.members:  # those that have not finished, too
+        axes = {**member.row_values, **member.column_values}
+        labels |= {name for axis, name in axes.items() if axis in of_paths}
+        named |= {Path(str(drawn)) for axis, drawn in member.drawn.items() if axis in of_paths}
     stems = numbered({path.stem for path in of_data}, "data")
     places = {**numbered({path.stem for path in named - of_data}, "file"), **stems}
     of_groups = numbered(groups | domains, "group")  # a domain of its own for each patient

@@ -61,11 +61,11 @@ def runs(tmp_path_factory):
         people.append([file, sex])
     with (folder / "people.csv").open("w", newline="") as file:
         csv.writer(file).writerows(people)
-    for number in (1, 2):
-        table = folder / f"{CANARIES['table']}_{number}.csv"
+    for stem in (f"{CANARIES['table']}_\u00e4", "scans"):  # the second is called as its folder
+        table = folder / f"{stem}.csv"
         with table.open("w", newline="") as file:
             csv.writer(file).writerows(rows)
-        name = f"file-{table.name}"
+        name = f"file-{table.name}".replace("\u00e4", "-")  # as in the names of values of an axis
         config = {
             "extends": ["recipe/own_2d", "algorithm/erm", "data/table"],
             "label": f"study_{name}",
@@ -76,10 +76,18 @@ def runs(tmp_path_factory):
             },
         }  # fmt: skip
         made = package.train(config, SMALL, out)
-        row = {"run": "study", "data.file": name}
+        row, drawn = {"run": "study", "data.file": name}, {"data.file": str(table)}
         members.append(
-            Member(made.folder.name, config["label"], 0, f"study, {name}", "own", (), row)
+            Member(
+                made.folder.name, config["label"], 0, f"study, {name}", "own", (), row, {}, drawn
+            )
         )
+    name = f"file-{CANARIES['table']}_3.csv"  # this one has not finished
+    row, drawn = {"run": "study", "data.file": name}, {"data.file": f"{folder.name}/{name[5:]}"}
+    last = Member(
+        f"study_{name}-1", f"study_{name}", 0, f"study, {name}", "own", (), row, {}, drawn
+    )
+    members.append(last)
     layout = Layout("A study", reference=members[0].row, titles={members[0].row: "The first"})
     write_sweep(SweepFolder(out), Sweep("s", layout, tuple(members), (f"data.root={folder}",)))
     package.report(out)

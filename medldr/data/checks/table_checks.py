@@ -19,6 +19,7 @@ from medldr.data.proven import ProvenImages
 from medldr.data.spec import task_of
 from medldr.data.threads import Made, in_threads
 from medldr.errors import InputError
+from medldr.foreign_text import cell
 from medldr.types import SPLITS, TASKS
 
 _LISTED = 10
@@ -140,7 +141,7 @@ def list_bad_files(table: ImageTable) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(BadFile._fields)
-    writer.writerows(table.bad_files)
+    writer.writerows(map(cell, one) for one in table.bad_files)
     return text.getvalue()
 
 

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from medldr.errors import InputError, MissingExtraError
+from medldr.folders.files import reading
 
 _NOT_A_NUMBER: Final = "NaN"
 
@@ -108,17 +109,11 @@ def read_parquet(path: Path, where: str) -> list[Line]:
     """
     try:
         parquet: Any = importlib.import_module("pyarrow.parquet")
-        arrow: Any = importlib.import_module("pyarrow")
     except ImportError as error:
         raise MissingExtraError("pyarrow", "parquet", f"{where}: reading Parquet") from error
-    try:
-        # A file by its handle: pyarrow would read meaning into names, such as year=2020.
-        with path.open("rb") as file:
-            table = parquet.read_table(file)
-    except OSError as error:
-        raise InputError(f"{where} cannot be read ({error.strerror or error})") from error
-    except arrow.ArrowException as error:
-        raise InputError(f"{where} is not a readable Parquet file ({error})") from error
+    # A file by its handle: pyarrow would read meaning into names, such as year=2020.
+    with reading(path, "a readable Parquet file", name=where), path.open("rb") as file:
+        table = parquet.read_table(file)
     columns = [
         _texts(column, f"{where}: the column {name!r}")
         for name, column in zip(table.column_names, table.columns, strict=True)
