@@ -35,7 +35,7 @@ KEPT: Final = (
 )
 """Keys of `run.json` that are shared as they are; others are left out, or their sentences are."""
 GONE: Final[dict[str, Any]] = {
-    **dict.fromkeys(("root", "metadata", "card", "subgroups")), "exclude": (), "bands": {},
+    **dict.fromkeys(("root", "sheet", "metadata", "card", "subgroups")), "exclude": (), "bands": {},
 }  # fmt: skip
 """Keys of a configuration that have no value in a copy."""
 SENTENCES: Final = ("notes", "start", "marks")

@@ -35,7 +35,7 @@ from medldr.data.files.dicom_geometry import (
 )
 from medldr.data.files.dicom_pixels import Frames, frames_of
 from medldr.data.files.nifti import canonical, spacing_of
-from medldr.data.files.origin import Origin, least_made, made_beside, origin_of, told
+from medldr.data.files.origin import NEAREST_FIRST, Origin, made_beside, origin_of, told
 from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import Scan, ScanError, times
 
@@ -194,8 +194,9 @@ def volumes_of(series: Mapping[str, list[Slice]]) -> list[list[Slice]]:
     Args:
         series: Files by SeriesInstanceUID; at least one.
     """
-    least = least_made(file.origin for files in series.values() for file in files)
-    listed = [[file for file in files if file.origin.made == least] for files in series.values()]
+    made = {file.origin.made for files in series.values() for file in files}
+    nearest = min(made, key=NEAREST_FIRST.index)
+    listed = [[file for file in files if file.origin.made == nearest] for files in series.values()]
     films = [[file] for files in listed for file in files if file.frames > 1]
     slices = [[file for file in files if file.frames == 1] for files in listed]
     volumes = [*films, *(files for files in slices if len(files) > 1)]

@@ -25,7 +25,8 @@ _MAPS: Final = frozenset(_STORAGE + end for end in ("66.4", "66.7", "30", "481.2
 """Classes of segmentations, maps of labels, parametric maps and doses."""
 _CAPTURE: Final = f"{_STORAGE}7"
 """Class of pictures of a screen; those of several frames begin with it, too."""
-_ORDER: Final[tuple[Made, ...]] = ("", "localizer", "capture", "other")
+NEAREST_FIRST: Final[tuple[Made, ...]] = ("", "localizer", "capture", "other")
+"""In a folder that is one scan, the files nearest to the patient are the scan."""
 
 
 class Origin(NamedTuple):
@@ -68,11 +69,6 @@ def origin_of(header: Any) -> Origin:
         frames = 1
     study = hashlib.sha256(str(header.get("StudyInstanceUID")).encode()).hexdigest()[:12]
     return Origin(made, kind, study, frames)
-
-
-def least_made(origins: Iterable[Origin]) -> Made:
-    """The origin that counts in a folder that is one scan: the nearest to the patient."""
-    return min((origin.made for origin in origins), key=_ORDER.index, default="")
 
 
 def made_beside(origins: Sequence[Origin | None]) -> dict[int, str]:

@@ -167,3 +167,5 @@ def test_statistics_of_lazy_images_are_those_of_an_array(make_table, monkeypatch
 def test_files_that_were_left_out_are_a_table_of_paths_and_reasons(make_table):
     table = make_table([0, 1], bad_files=(BadFile("a, b/c.png", "it is cut off"),))
     assert list_bad_files(table) == 'path,reason\n"a, b/c.png",it is cut off\n'
+    run_by_spreadsheets = make_table([0, 1], bad_files=(BadFile("=1+1.png", "@SUM(A1)"),))
+    assert list_bad_files(run_by_spreadsheets) == "path,reason\n'=1+1.png,'@SUM(A1)\n"
