@@ -1,5 +1,6 @@
 """Trees that cannot be used: each fault is named before the first step, with what to do."""
 
+import os
 import shutil
 
 import numpy as np
@@ -181,7 +182,11 @@ def test_a_blacklist_that_names_nothing_is_refused(tree, tmp_path):
     file.write_text("clipart/clock/1.jpg\n")
     refuses("none of the 1 paths.*such as clipart/clock/1.jpg", tree, blacklist=file)
     file.write_bytes(b"\xff\xfe\x00")
-    refuses("it is not UTF-8 text", tree, blacklist=file)
+    refuses("list.txt is not UTF-8 text with one path per line", tree, blacklist=file)
+    file.unlink()
+    os.mkfifo(file)
+    refuses("list.txt is a pipe, not a file", tree, blacklist=file)
+    file.unlink()
     file.write_text("\n".join(p.relative_to(tree).as_posix() for p in tree.rglob("*.png")))
     refuses("lists every picture", tree, blacklist=file)
 

@@ -8,7 +8,6 @@ Source:
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -23,6 +22,7 @@ from medldr.data.listing.item_frame import Rows
 from medldr.data.listing.kinds import names_scan
 from medldr.data.listing.places import Places
 from medldr.errors import InputError
+from medldr.folders.files import read_json
 
 _LISTED: Final = 8
 _NUMBERED: Final = re.compile(r"(?P<case>.*[^/\\])_(?P<number>\d{4})(?P<ending>(\.[A-Za-z]\w*)+)")
@@ -59,10 +59,10 @@ def names_of_images(folder: Path, count: int) -> list[str]:
     """
     for place in (folder / "dataset.json", folder.absolute().parent / "dataset.json"):
         try:
-            said = json.loads(place.read_bytes())
+            said = read_json(place)
             known = said.get("channel_names") or said["modality"]
             names = [str(known[str(number)]) for number in range(count)]
-        except (OSError, ValueError, LookupError, AttributeError, TypeError):
+        except (InputError, LookupError, AttributeError, TypeError):
             continue  # absent, or of another program: it was not asked to say anything
         if all(names) and len(set(names)) == count:
             return names

@@ -30,7 +30,7 @@ from medldr.data.config import DatasetConfig
 from medldr.data.counting import some
 from medldr.data.image_table import ImageTable
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.files import last_changed, write_text
+from medldr.folders.files import kind_of_place, last_changed, write_text
 from medldr.folders.records import check_record, read_content
 from medldr.types import SplitName
 
@@ -142,8 +142,8 @@ def write_manifest(path: Path, manifest: Manifest, *, force: bool = False) -> bo
         StorageError: If it cannot be written.
     """
     text = manifest_text(manifest)
-    if path.is_dir():
-        raise InputError(f"--out: {path} is a folder; name a file in it, such as splits.json")
+    if kind := kind_of_place(path):
+        raise InputError(f"--out: {path} is {kind}. Name a file, such as splits.json")
     if path.exists():
         if path.read_bytes() == text.encode():
             return False

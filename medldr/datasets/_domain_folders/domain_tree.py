@@ -25,6 +25,7 @@ from medldr.data.listing.trees import Tree, list_tree
 from medldr.datasets._domain_folders.benchmarks import Known
 from medldr.datasets._domain_folders.location import LAYOUT
 from medldr.errors import InputError, did_you_mean
+from medldr.folders.files import reading
 
 _LISTED: Final = 5
 
@@ -123,14 +124,9 @@ def without_blacklist(listing: Listing, file: Path, folder_name: str) -> Listing
         InputError: If the file cannot be read, or none of its lines is a picture of the tree.
     """
     first = listing.ids[0]
-    try:
+    what, name = f"UTF-8 text with one path per line, such as {first}", f"data.blacklist: {file}"
+    with reading(file.expanduser(), what, name=name):
         lines = file.expanduser().read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
-        raise InputError(
-            f"data.blacklist: {file} cannot be read ({why}). Give a text file with one path per "
-            f"line, such as {first}"
-        ) from error
     listed = dict.fromkeys(_blacklisted(line, folder_name) for line in lines)
     listed.pop("", None)
     paths = [composed(path) for path in listing.ids.tolist()]

@@ -4,6 +4,7 @@ import csv
 import datetime
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -284,8 +285,11 @@ def test_a_parquet_column_of_lists_is_named(parquet):
         read_sheet(parquet({"v": [[1], [2]]}))
 
 
-def test_a_broken_parquet_file_is_named(file):
+def test_a_broken_parquet_file_is_named(file, tmp_path):
     pytest.importorskip("pyarrow")
+    os.mkfifo(tmp_path / "pipe.parquet")
+    with pytest.raises(InputError, match=r"pipe\.parquet is a pipe, not a file"):
+        read_sheet(tmp_path / "pipe.parquet")
     with pytest.raises(InputError, match=r"t\.parquet is not a readable Parquet file"):
         read_sheet(file(b"PAR1 and no more", "t.parquet"))
 
