@@ -47,6 +47,7 @@ EXPECTED = {
     "mixstyle": (1.05, "three maps are read and rescaled"),
     "dsu": (1.05, "five maps are read and rescaled"),
     "bsda": (1.02, "five layers of D x D, and ten heads"),
+    "xdomainmix": (1.02, "sums over latents, and two more heads"),
     "isda": (1.1, "a covariance of D x D for each class"),
     "sagnet": (3.0, "three passes forward and backward; the second stops at the latents"),
     "coral": (1.1, "a covariance of D x D for each domain"),
@@ -72,6 +73,7 @@ SETTINGS = {
     "fishr": {"anneal_steps": 0},
     "vrex": {"anneal_steps": 0},
     "irm": {"anneal_steps": 0},
+    "xdomainmix": {"warmup": 0},
     "fish": {"meta_lr": 0.5, "divide": False},
 }
 

@@ -45,10 +45,20 @@ def test_cross_domain_mixstyle_without_mixing_is_erm_with_its_sampler(train):
     assert plain.folder.model.read_bytes() != own.folder.model.read_bytes()
 
 
-def test_coral_of_weight_0_is_erm_with_its_sampler(train):
+@pytest.mark.parametrize(
+    ("nothing", "something"),
+    [
+        ({"name": "coral", "weight": 0}, {"weight": 1}),
+        ({"name": "xdomainmix", "strength": 0}, {"strength": 0.5, "warmup": 0}),
+    ],
+    ids=["coral", "xdomainmix"],
+)
+def test_a_comparison_of_domains_that_counts_nothing_is_erm_with_its_sampler(
+    nothing, something, train
+):
     plan = {**PLAN, "training.precision": "float32"}
     erm = train({**plan, "training.sampler": "domains"}, "erm")
-    own = train({**plan, "algorithm": {"name": "coral", "weight": 0}}, "own")
+    own = train({**plan, "algorithm": nothing}, "own")
     assert own.folder.model.read_bytes() == erm.folder.model.read_bytes()
-    pulled = train({**plan, "algorithm": {"name": "coral", "weight": 1}}, "pulled")
+    pulled = train({**plan, "algorithm": nothing | something}, "pulled")
     assert pulled.folder.model.read_bytes() != erm.folder.model.read_bytes()
