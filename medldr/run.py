@@ -47,7 +47,7 @@ from medldr.folders.run_record import (
     add_to_run_record,
     read_run_record,
 )
-from medldr.models import build_model
+from medldr.models import build_model, pixel_notes
 from medldr.models.base import FeatureModel
 from medldr.plugins import takes_plugins
 from medldr.run_result import RunResult
@@ -81,6 +81,7 @@ def build(config: RunConfig, data: Data) -> tuple[FeatureModel, Algorithm]:
     """The network and the method of a run before its first step; its seed decides both."""
     root = getattr(config.data, "root", None)
     model = build_model(config.model, data.spec, seed=config.seed, root=root)
+    model.notes += pixel_notes(config.model, config.transform, root)
     return model, build_algorithm(config.algorithm, data.spec, model, seed=config.seed)
 
 

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from medldr.config.changes import Changes, change_texts
 from medldr.config.layers import COMMAND_LINE, Layers, Merged
 from medldr.config.messages import LISTED, explain
+from medldr.config.own_pixels import take_own_pixels
 from medldr.config.packaged import packaged_configs, packaged_names
 from medldr.config.protocol import settle
 from medldr.config.schema import RunConfig
@@ -97,8 +98,8 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
         layers: The layers, with the problems found while they were read.
 
     Returns:
-        The configuration with its protocol settled and its paths absolute, and no problems; or
-        None and the problems, one line each.
+        The configuration with its protocol settled, its paths absolute and the pixels that its
+        network was trained with, and no problems; or None and the problems, one line each.
     """
     if "torch" not in sys.modules:  # report a mistake before spending seconds on the import
         with excerpts():
@@ -111,7 +112,8 @@ def check(merged: Merged, layers: Layers) -> tuple[RunConfig | None, list[str]]:
     if layers.problems:
         return None, list(layers.problems)
     settled = settle(config, layers.in_order, merged.values)
-    return _finished(settled, merged.values, (), merged), []
+    finished = _finished(settled, merged.values, (), merged)
+    return take_own_pixels(finished, merged.values), []
 
 
 def _validated(merged: Merged) -> tuple[RunConfig | None, list[str]]:

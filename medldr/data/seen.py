@@ -206,9 +206,14 @@ def line_of(start: Path) -> Iterator[RunFolder | Path]:
         yield place if files is None else files
         if files is not None:
             values = read_yaml(files.config).values
-            named = (values.get("training") or {}).get("init_from")
-            further = (named, (values.get("model") or {}).get("weights"))
-            waiting += [Path(one) for one in further if one]
+            model, training = (values.get(key) or {} for key in ("model", "training"))
+            further = (training.get("init_from"), model.get("weights"), model.get("pretrained"))
+            waiting += [Path(one) for one in further if isinstance(one, str) and _is_place(one)]
+
+
+def _is_place(start: str) -> bool:
+    """Whether it names weights on this disk, or some that were; not published ones."""
+    return Path(start).is_absolute()
 
 
 def _run_of(place: Path) -> RunFolder | None:

@@ -11,15 +11,15 @@ that are taken apart to be changed in place fix it too: they are selected one by
 itself is not changed, and the exported one is compared with it.
 
 Source:
-    The triangular filter of torch's ``interpolate(..., mode="bilinear", antialias=True)``, which
-    is Pillow's: as wide as one input pixel, or one output pixel where images shrink.
+    The filters of torch's ``interpolate(..., antialias=True)``, which are Pillow's: a triangle
+    (bilinear) or Keys' cubic with a = -0.5 (bicubic), stretched where images shrink.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import torch
@@ -90,7 +90,20 @@ def make_exportable(model: FeatureModel, record: Preprocessing) -> Exportable:
     return Exportable(copy.deepcopy(model).cpu(), pipeline, record).eval()
 
 
-def weights(has: int, wanted: int) -> NDArray[np.float32]:
+def _triangle(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.clip(1 - x, 0, None)
+
+
+def _cubic(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    near = (1.5 * x - 2.5) * x**2 + 1
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return np.where(x < 1, near, np.where(x < 2, far, 0.0))
+
+
+_FILTERS: Final = {"bilinear": _triangle, "bicubic": _cubic}
+
+
+def weights(has: int, wanted: int, mode: str = "bilinear") -> NDArray[np.float32]:
     """How each of the wanted pixels is made of those there are: ``(wanted, has)``, rows sum to 1.
 
     Example:
@@ -98,10 +111,9 @@ def weights(has: int, wanted: int) -> NDArray[np.float32]:
         [[3.0, 3.0, 1.0, 0.0], [0.0, 1.0, 3.0, 3.0]]
     """
     ratio = has / wanted
-    reach = max(ratio, 1.0)
     centre = (np.arange(wanted) + 0.5) * ratio
-    distance = np.abs(np.arange(has) + 0.5 - centre[:, None]) / reach
-    share = np.clip(1 - distance, 0, None)
+    distance = np.abs(np.arange(has) + 0.5 - centre[:, None]) / max(ratio, 1.0)
+    share = _FILTERS[mode](distance)
     return np.asarray(share / share.sum(1, keepdims=True), np.float32)
 
 
@@ -112,22 +124,22 @@ class FreeBatch(TorchFunctionMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         keys = kwargs or {}
-        if func is interpolate and keys.get("antialias") and keys.get("mode") == "bilinear":
+        if func is interpolate and keys.get("antialias") and keys.get("mode") in _FILTERS:
             if keys.get("size") is not None and not keys.get("align_corners"):
-                return _resized(args[0], keys["size"])
+                return _resized(args[0], keys["size"], keys["mode"])
         elif func in (Tensor.unbind, torch.unbind) and not keys:
             return _selected(*args)
         return func(*args, **keys)
 
 
-def _resized(image: Tensor, size: int | Sequence[int]) -> Tensor:
+def _resized(image: Tensor, size: int | Sequence[int], mode: str) -> Tensor:
     """``(B, C, H, W)`` floats at another size."""
     rows, columns = (size, size) if isinstance(size, int) else size
     height, width = image.shape[2:]
     if width != columns:
-        image = image @ torch.tensor(weights(width, columns).T.tolist())
+        image = image @ torch.tensor(weights(width, columns, mode).T.tolist())
     if height != rows:
-        image = torch.tensor(weights(height, rows).tolist()) @ image
+        image = torch.tensor(weights(height, rows, mode).tolist()) @ image
     return image
 
 

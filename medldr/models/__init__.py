@@ -5,18 +5,20 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
 from medldr import plugins
 from medldr.config import PluginSection
 from medldr.errors import InputError
-from medldr.models._published import Published, data_folders, find, present, require
+from medldr.folders.files import checksum, reading
+from medldr.models._published import HUB, Published, data_folders, find, present, require, usual
 from medldr.models._weights import load_published, load_weights
 from medldr.models.base import FeatureModel, ModelConfig
 from medldr.types import DataSpec
 
-__all__ = ["build_model", "require_weights"]
+__all__ = ["build_model", "pixel_notes", "require_weights"]
 
 
 def build_model(
@@ -42,6 +44,7 @@ def build_model(
     if not isinstance(config, ModelConfig):
         raise InputError(f"model.name: the Config of {config.name} is not a ModelConfig")
     module = plugins.load("models", config.name)
+    config = _complete(module, config, root)
     supported = _supported_dims(config.name)
     if spec.spatial_dims not in supported:
         others = [n for n in plugins.names("models") if spec.spatial_dims in _supported_dims(n)]
@@ -56,27 +59,19 @@ def build_model(
             "data.ordinal: true if the classes are grades, or else model.head: linear and another "
             "algorithm.loss than corn"
         )
-    published = _chosen(config)
-    start = None
-    if published is not None:
-        with _naming_the_key():
-            start = present(published, data_folders(root), download=config.allow_download)
+    start = _start(config, root)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: FeatureModel = module.build(config, spec)
         _check_dropout(model, config)
         model.take_views(spec.views)
-        if published is not None and start is not None:
-            path, sha256 = start
+        if start is not None:
+            source, path, sha256 = start
             getattr(module, "load_published", load_published)(model, path)
             model.notes.append(
-                f"the network starts from {published.id}, {path.name} (sha256 {sha256}); the head "
-                "is newly initialised"
+                f"the network starts from {source}, {path.name} (sha256 {sha256}); the head is "
+                "newly initialised"
             )
-            if published.pixels:
-                model.notes.append(
-                    f"{published.id} was trained on pixels normalised by {published.pixels}"
-                )
     if config.weights is not None and not load_weights(model, config.weights):
         model.notes.append(f"the head is newly initialised: {config.weights} has none of its shape")
     if config.batch_norm == "frozen":
@@ -84,16 +79,71 @@ def build_model(
     return model
 
 
+def _complete(module: Any, config: ModelConfig, root: Path | None) -> ModelConfig:
+    """The section with what follows from ``pretrained``, where a network says so."""
+    with _naming_the_key():
+        complete = getattr(module, "complete", None)
+        made: ModelConfig = config if complete is None else complete(config, root)
+    return made
+
+
+def _start(config: ModelConfig, root: Path | None) -> tuple[str, Path, str] | None:
+    """What the network starts from: its name, its file and the sha256 of that."""
+    if isinstance(config.pretrained, Path):
+        with _naming_the_key(), reading(config.pretrained):
+            return "a file", config.pretrained, checksum(config.pretrained)
+    published = _chosen(config)
+    if published is None:
+        return None
+    with _naming_the_key():
+        path, sha256 = present(published, data_folders(root), download=config.allow_download)
+    return published.id, path, sha256
+
+
 def require_weights(config: ModelConfig, root: Path | None) -> None:
-    """Check that published weights exist or may be downloaded, if any are requested.
+    """Check that the weights to start from exist or may be downloaded, if any are requested.
 
     Raises:
         InputError: If not, or if they are of another network.
     """
+    if isinstance(config.pretrained, Path):
+        with _naming_the_key(), reading(config.pretrained):
+            config.pretrained.stat()
+        return
     published = _chosen(config)
     if published is not None:
         with _naming_the_key():
             require(published, data_folders(root), download=config.allow_download)
+
+
+def pixel_notes(config: PluginSection, transform: PluginSection, root: Path | None) -> list[str]:
+    """Whether the pixel rule is that with which the network was trained, for readers of the run.
+
+    Args:
+        config: A network's `Config`.
+        transform: The pixel rule's.
+        root: ``data.root``.
+    """
+    own_pixels = getattr(plugins.load("models", config.name), "own_pixels", None)
+    own: dict[str, Any] = {} if own_pixels is None else own_pixels(config, root)
+    own.pop("channels", None)
+    other = {key: getattr(transform, key, None) for key in own}
+    differ = [k for k, value in own.items() if other[k] != value and {other[k]} != {*_each(value)}]
+    if not own:
+        return []
+    text = "the network was trained on pixels of " + _listed(own)
+    if not differ:
+        return [f"{text}, and sees such pixels here"]
+    return [f"{text}; transform ({transform.name}) gives {_listed({k: other[k] for k in differ})}"]
+
+
+def _each(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _listed(pixels: dict[str, Any]) -> str:
+    said = {k: "its own" if v is None else v for k, v in pixels.items()}
+    return ", ".join(f"{k} {', '.join(map(str, _each(v)))}" for k, v in said.items())
 
 
 def _check_dropout(model: FeatureModel, config: ModelConfig) -> None:
@@ -110,10 +160,13 @@ def _check_dropout(model: FeatureModel, config: ModelConfig) -> None:
 
 def _chosen(config: ModelConfig) -> Published | None:
     """The published weights that a configuration names, of its own network."""
-    if config.pretrained is None:
+    if config.pretrained is None or isinstance(config.pretrained, Path):
         return None
     with _naming_the_key():
-        published = find(config.pretrained, config.name)
+        wanted = usual(config.name) if config.pretrained is True else str(config.pretrained)
+        published = find(wanted, config.name)
+    if published.id.startswith(HUB) and config.name == "timm":
+        return published
     network = getattr(config, "network", None)  # timm's
     ours = config.name if network is None else f"timm with model.network: {network}"
     of = f"timm with model.network: {published.network}" if published.timm else published.network

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Final, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from medldr.config import PluginSection
 from medldr.models._cosine_head import SCALE
+
+WEIGHTS: Final = (".safetensors", ".bin", ".pth", ".pt")
+"""Endings of files that hold weights."""
 
 
 class ModelConfig(PluginSection):
@@ -31,10 +34,11 @@ class ModelConfig(PluginSection):
     weights: Path | None = Field(
         None, description="safetensors file of a 2D or 3D network of the same kind to start from"
     )
-    pretrained: str | None = Field(
+    pretrained: bool | Path | str | None = Field(
         None,
-        description="id of published weights to start from, such as "
-        "ResNet50_Weights.IMAGENET1K_V1; `medldr data fetch weights:<id>` downloads them",
+        description="weights to start from, without their head: true, the network's usual ones; an "
+        "id such as ResNet50_Weights.IMAGENET1K_V1 or hf-hub:OWNER/NAME, which `medldr data fetch "
+        "weights:<id>` downloads; or a file (.safetensors, .bin, .pth, .pt) of any origin",
     )
     allow_download: bool = Field(
         False, description="download missing published weights from the network"
@@ -44,6 +48,13 @@ class ModelConfig(PluginSection):
         description="frozen: normalisation keeps its first statistics (eval mode) while its scale "
         "and shift train, as DomainBed does",
     )
+
+    @field_validator("pretrained")
+    @classmethod
+    def _file_or_id(cls, value: bool | Path | str | None) -> bool | Path | str | None:
+        if value is None or isinstance(value, bool):
+            return value or None
+        return Path(value) if Path(value).suffix.lower() in WEIGHTS else str(value)
 
     @model_validator(mode="after")
     def _scale_of_a_cosine(self) -> ModelConfig:

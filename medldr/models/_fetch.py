@@ -8,7 +8,7 @@ from pathlib import Path
 from medldr.console import Console
 from medldr.data.reading.roots import data_roots
 from medldr.errors import InputError
-from medldr.models._published import find, present
+from medldr.models._published import CONFIG, HUB, find, of_hub, present
 
 
 def fetch_weights(name: str, words: Sequence[str]) -> None:
@@ -29,7 +29,10 @@ def fetch_weights(name: str, words: Sequence[str]) -> None:
         )
     published = find(name)
     root = Path(folders[0]) if folders else None
-    path, sha256 = present(published, data_roots(root)[:1], download=True)
+    places = data_roots(root)[:1]
+    if name.startswith(HUB):  # which network they are of
+        present(of_hub(name, CONFIG), places, download=True)
+    path, sha256 = present(published, places, download=True)
     held = "verified" if published.digest else "not verified, as no checksum is published"
     Console().print(
         f"{published.id}: {path}, sha256 {sha256}, {held}", soft_wrap=True, highlight=False

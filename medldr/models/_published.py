@@ -1,9 +1,10 @@
-"""Weights published with torchvision and timm: named by id, kept as files, verified at each load.
+"""Weights that are published: named by id, kept as files, verified at each load.
 
 A file is kept in ``weights/`` of a data folder under the name its publisher gave it; a run looks in
 its own (``data.root``, often the folder of one data set), then in the usual one. torchvision's
-names end in the first 8 digits of the file's sha256, which is verified before each load; timm
-publishes no checksum, so ours is only recorded. Nothing is downloaded unless requested.
+names end in the first 8 digits of the file's sha256, which is verified before each load; timm and
+the Hugging Face Hub publish no checksum, so ours is only recorded. Nothing is downloaded unless
+requested.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from medldr.folders.files import checksum
 from medldr.models import _timm
 
 TIMM = "timm/"
+HUB = "hf-hub:"
+CONFIG = "config.json"
+_HUB_FILES = ("model.safetensors", "pytorch_model.bin")
 
 
 @dataclass(frozen=True)
@@ -30,11 +34,11 @@ class Published:
 
     Attributes:
         id: Its name, as its publisher writes it.
-        network: The network it is of, by torchvision's or timm's name.
+        network: The network it is of, by torchvision's or timm's name; empty of the hub, whose
+            `config.json` says so.
         url: Where it can be downloaded.
         file: Its name below the folder of weights.
         digest: First digits of its sha256; empty where none was published.
-        pixels: The normalisation it was trained with, in words; empty where unknown.
     """
 
     id: str
@@ -42,23 +46,33 @@ class Published:
     url: str
     file: str
     digest: str = ""
-    pixels: str = ""
 
     @property
     def timm(self) -> bool:
-        """Whether timm publishes it."""
-        return self.id.startswith(TIMM)
+        """Whether it is of a network of timm."""
+        return self.id.startswith((TIMM, HUB))
 
     def path(self, folder: Path) -> Path:
         """Where the file is kept in a data folder."""
         return folder / "weights" / self.file
+
+    def there(self, folders: Sequence[Path]) -> Path | None:
+        """The file in the first of some data folders that has it.
+
+        Of the hub it may be one of torch, too.
+        """
+        paths = [self.path(folder) for folder in folders]
+        if self.id.startswith(HUB) and self.file.endswith(_HUB_FILES[0]):
+            paths = [path.with_name(name) for path in paths for name in _HUB_FILES]
+        return next((path for path in paths if path.is_file()), None)
 
 
 def find(wanted: str, model: str | None = None) -> Published:
     """The weights of an id, which may be written in any case.
 
     Args:
-        wanted: ``ResNet50_Weights.IMAGENET1K_V1``, or ``timm/<network>.<tag>``.
+        wanted: ``ResNet50_Weights.IMAGENET1K_V1``, ``timm/<network>.<tag>`` or
+            ``hf-hub:OWNER/NAME``, which ``@`` and a revision may follow.
         model: Name of one of our networks; its weights are listed when the id is unknown.
 
     Raises:
@@ -76,8 +90,9 @@ def find(wanted: str, model: str | None = None) -> Published:
             network=theirs.network,
             url=theirs.url,
             file=f"{TIMM}{theirs.name}.safetensors",
-            pixels=theirs.pixels,
         )
+    if wanted.startswith(HUB):
+        return of_hub(wanted, _HUB_FILES[0])
     import torchvision.models as zoo  # the networks of every kind, of which a run needs none
 
     known = {entry.id.lower(): entry for entry in _torchvision(zoo.list_models(module=zoo))}
@@ -91,6 +106,39 @@ def find(wanted: str, model: str | None = None) -> Published:
             f"{some(names)}; for timm's networks: timm/<network>.<tag>"
         )
     return known[wanted.lower()]
+
+
+def usual(model: str) -> str:
+    """The id of the weights that torchvision recommends for one of our networks.
+
+    Raises:
+        InputError: If it publishes none.
+    """
+    import torchvision.models as zoo
+
+    if model not in _our_networks():
+        raise InputError(
+            f"true means published weights, and there are none of {model}. Name a file, or choose "
+            f"one of {', '.join(_our_networks())}, timm"
+        )
+    return str(zoo.get_model_weights(model).DEFAULT)
+
+
+def of_hub(wanted: str, file: str) -> Published:
+    """A file of a network on the Hugging Face Hub.
+
+    Raises:
+        InputError: If the id is not ``hf-hub:OWNER/NAME``.
+    """
+    if not re.fullmatch(r"hf-hub:[\w.-]+/[\w.-]+(@[\w./-]+)?", wanted) or ".." in wanted:
+        raise InputError(f"{wanted!r} should be {HUB}OWNER/NAME, as in the address of its page")
+    repository, _, revision = wanted.removeprefix(HUB).partition("@")
+    return Published(
+        id=wanted,
+        network="",
+        url=_timm.hub_url(repository, file, revision or None),
+        file=f"hf-hub/{wanted.removeprefix(HUB)}/{file}",
+    )
 
 
 def _our_networks() -> list[str]:
@@ -140,11 +188,12 @@ def present(published: Published, folders: Sequence[Path], *, download: bool) ->
     Raises:
         InputError: If it is absent and may not be downloaded, or is not the published file.
     """
-    there = _there(published, folders)
+    there = published.there(folders)
     path = there or published.path(folders[-1])
     if there is None:
         require(published, folders, download=download)
-        fetch(published.url, path)
+        hub = published.id.startswith(HUB)
+        fetch(published.url, path, by_hand=f"{_cure(published, path)}." if hub else None)
     try:
         found = checksum(path)
     except OSError as error:
@@ -169,7 +218,7 @@ def require(published: Published, folders: Sequence[Path], *, download: bool) ->
     Raises:
         InputError: Naming the file, where it was looked for and how to get it.
     """
-    if not download and _there(published, folders) is None:
+    if not download and published.there(folders) is None:
         places = " or ".join(str(published.path(folder)) for folder in folders)
         raise InputError(
             f"{published.id} is missing: there is no {places}. "
@@ -178,12 +227,15 @@ def require(published: Published, folders: Sequence[Path], *, download: bool) ->
         )
 
 
-def _there(published: Published, folders: Sequence[Path]) -> Path | None:
-    paths = map(published.path, folders)
-    return next((path for path in paths if path.is_file()), None)
-
-
 def _cure(published: Published, path: Path) -> str:
-    return (
+    text = (
         f"Get it with `medldr data fetch weights:{published.id}`, or save {published.url} as {path}"
+    )
+    if not published.id.startswith(HUB):
+        return text
+    repository, _, revision = published.id.removeprefix(HUB).partition("@")
+    at = f" --revision {revision}" if revision else ""
+    return (
+        f"{text}; where its owner asks you to agree to terms, `hf download {repository}{at} "
+        f"--local-dir {path.parent}` brings it once you are logged in"
     )

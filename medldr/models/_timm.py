@@ -1,10 +1,12 @@
-"""What we need from timm: its networks by name, and the addresses of its weights."""
+"""What we need from timm: its networks by name, their arguments, and its weights' addresses."""
 
 from __future__ import annotations
 
 import importlib.util
+import inspect
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from medldr import offline
 from medldr.errors import InputError, MissingExtraError, did_you_mean
@@ -18,13 +20,18 @@ class TimmWeights:
         name: Network and tag.
         network: The network alone.
         url: Address of the safetensors file.
-        pixels: The normalisation of the pixels they were trained on, in words.
     """
 
     name: str
     network: str
     url: str
-    pixels: str
+
+
+_OURS: Final = {
+    "num_classes": "the head is our own",
+    "in_chans": "it follows from the images",
+    "features_only": "latents are what the classifier would see",
+}
 
 
 def library() -> Any:
@@ -85,7 +92,63 @@ def find_weights(name: str) -> TimmWeights:
             "execute code when read. Choose other weights"
         )
     repository, _, revision = config.hf_hub_id.partition("@")
-    hub = offline.load("huggingface_hub")
-    url = hub.hf_hub_url(repository, "model.safetensors", revision=revision or None)
-    mean, std = (tuple(round(v, 3) for v in values) for values in (config.mean, config.std))
-    return TimmWeights(name, name.partition(".")[0], url, f"mean {mean}, standard deviation {std}")
+    url = hub_url(repository, "model.safetensors", revision or None)
+    return TimmWeights(name, name.partition(".")[0], url)
+
+
+def hub_url(repository: str, file: str, revision: str | None) -> str:
+    """The address of a file on the Hugging Face Hub.
+
+    Raises:
+        MissingExtraError: If timm is not installed, which brings the client of the hub.
+    """
+    library()
+    url: str = offline.load("huggingface_hub").hf_hub_url(repository, file, revision=revision)
+    return url
+
+
+def usual_weights(network: str) -> str:
+    """Timm's own choice among the weights of a network.
+
+    Raises:
+        InputError: If there are none.
+    """
+    check_network(network)
+    config = library().get_pretrained_cfg(network)
+    if config is None or not config.tag or not config.has_weights:
+        raise InputError(
+            f"true means published weights, and timm has none of {network}. Name a file, or leave "
+            "model.pretrained out"
+        )
+    return f"timm/{network}.{config.tag}"
+
+
+def arguments_of(network: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a network as timm takes them; a layer is named as timm or torch names it.
+
+    Raises:
+        InputError: If the network does not take one of them, naming the nearest.
+    """
+    if not given:
+        return {}
+    timm = library()
+    made: type[Any] = type(timm.create_model(network))
+    known = {
+        name
+        for parent in made.__mro__
+        if parent.__module__.startswith("timm.")
+        for name, one in inspect.signature(parent).parameters.items()
+        if one.kind in (one.POSITIONAL_OR_KEYWORD, one.KEYWORD_ONLY) and name != "self"
+    } - _OURS.keys()
+    found = {}
+    for name, value in given.items():
+        if name in _OURS:
+            raise InputError(f"model.arguments: {name} cannot be set: {_OURS[name]}")
+        if name not in known:
+            raise InputError(
+                f"model.arguments: {network} takes no {name!r}.{did_you_mean(name, known)} It "
+                f"takes {', '.join(sorted(known))}"
+            )
+        layer = isinstance(value, str) and name.endswith("_layer")
+        found[name] = getattr(timm.layers, value, value) if layer else value
+    return found

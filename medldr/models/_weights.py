@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from pathlib import Path
+from typing import Final
 
 import torch
 from torch import Tensor
 
 from medldr.errors import InputError, did_you_mean
-from medldr.folders.files import load_checkpoint, load_tensors
+from medldr.folders.files import load_tensors
 from medldr.models._acs import inflate
+from medldr.models._foreign import body, read_weights, told
 from medldr.models.base import FeatureModel
 
 
@@ -39,14 +41,14 @@ def load_weights(model: FeatureModel, path: str | Path) -> bool:
 
 
 def load_published(model: FeatureModel, path: Path) -> None:
-    """Load a state dict that torchvision published; the head is not changed.
+    """Load a state dict of any origin, such as torchvision's; the head is not changed.
 
     The first kernel reads colours. One channel gets their sum, which is exact for grey images;
     another number of channels repeats them in turn, times three over that number.
 
     Args:
         model: Receives the weights, in place.
-        path: torchvision's file; read as tensors only, so nothing in it is executed.
+        path: As of `medldr.models._foreign.read_weights`.
 
     Raises:
         InputError: If the file cannot be read, or a name or shape disagrees.
@@ -55,12 +57,10 @@ def load_published(model: FeatureModel, path: Path) -> None:
         DomainBed repeats the kernels in turn, without rescaling, so responses grow with the
         number of channels. Rescaling keeps their size; our choice.
     """
-    tensors = {
-        name: value
-        for name, value in load_checkpoint(path).items()
-        if not model.our_key(name).startswith("head.")
-    }
+    ours = {name for name in model.state_dict() if not name.startswith("head.")}
+    tensors, prefix = body(read_weights(path), lambda name: model.our_key(name) in ours)
     put_weights(model, tensors, f"model.pretrained: {path}", colours=True)
+    model.notes += told(prefix, path)
 
 
 def put_weights(
@@ -104,15 +104,21 @@ def _check_names(given: Set[str], wanted: Set[str], source: str) -> None:
         raise InputError(
             f"{source} has no key {missing[0]!r}"
             f"{_and_more(missing)}, which the network needs.{did_you_mean(missing[0], given)} "
-            "It must come from the same kind of network (model.name)"
+            f"{_KIND}"
         )
     unknown = sorted(given - wanted)
     if unknown:
         raise InputError(
             f"{source} holds the key {unknown[0]!r}{_and_more(unknown)}, "
             f"which the network does not have.{did_you_mean(unknown[0], wanted)} "
-            "It must come from the same kind of network (model.name)"
+            f"{_KIND}"
         )
+
+
+_KIND: Final = (
+    "It must come from the same kind of network (model.name); a file of another origin is named by "
+    "model.pretrained"
+)
 
 
 def _and_more(keys: list[str]) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 from torch import Tensor, nn
 
 from medldr.errors import InputError
-from medldr.folders.files import load_tensors
-from medldr.models._timm import check_network, library
+from medldr.folders.files import read_json
+from medldr.models._foreign import body, differences, read_weights, told
+from medldr.models._published import CONFIG, HUB, TIMM, data_folders, of_hub, present
+from medldr.models._timm import arguments_of, check_network, library, usual_weights
 from medldr.models.base import STAGES, FeatureModel, ModelConfig, Taps
 from medldr.types import DataSpec
 
@@ -25,7 +28,24 @@ class Config(ModelConfig):
     """Keys of timm's networks."""
 
     name: Literal["timm"] = "timm"
-    network: str = Field(description="timm's name for the network, such as convnext_tiny")
+    network: str | None = Field(
+        None,
+        description="timm's name for the network, such as convnext_tiny; of pretrained: "
+        "hf-hub:OWNER/NAME it is known",
+    )
+    arguments: dict[str, Any] = Field(
+        {},
+        description="arguments of timm's network, such as {init_values: 1.0e-5, dynamic_img_size: "
+        "true}",
+    )
+
+    @model_validator(mode="after")
+    def _which_network(self) -> Config:
+        if self.network is None and not str(self.pretrained).startswith("hf-hub:"):
+            raise ValueError(
+                "network is missing: timm's name for the network, such as convnext_tiny"
+            )
+        return self
 
     @field_validator("width")
     @classmethod
@@ -47,10 +67,10 @@ class TimmModel(FeatureModel):
       depth, and their outputs are tokens, including the class token (`maps` is false).
 
     A tap gets maps as ``(B, C, H, W)``, whatever the network's layout, and tokens as ``(B, T, C)``.
-    ``model.weights`` takes files of this class only; timm's own are named by ``pretrained``.
+    ``model.weights`` takes files of this class only; all others are named by ``pretrained``.
 
     Args:
-        config: ``network``: its name without a tag; weights are named by ``pretrained``.
+        config: ``network``: its name without a tag; ``arguments`` of its constructor in timm.
         spec: Channels, classes and size of the images. A network that is made for one size is
             made for this one, its position embedding with it.
 
@@ -63,22 +83,24 @@ class TimmModel(FeatureModel):
     """
 
     def __init__(self, config: Config, spec: DataSpec) -> None:
-        check_network(config.network)
+        name = str(config.network)
+        check_network(name)
+        fixed = _fixed_size(name)
         keys: dict[str, Any] = {"in_chans": spec.channels}
-        fixed = _fixed_size(config.network)
         if fixed not in (None, spec.spatial_size):
             keys["img_size"] = spec.spatial_size
+        keys |= arguments_of(name, config.arguments)
         try:
-            network = library().create_model(config.network, num_classes=0, **keys)
+            network = library().create_model(name, num_classes=0, **keys)
         except (TypeError, ValueError, AssertionError) as error:
             raise InputError(
-                f"model.network: {config.network} cannot be made for {spec.channels} channel(s) of "
+                f"model.network: {name} cannot be made for {spec.channels} channel(s) of "
                 f"{spec.spatial_size} pixels: {error}. "
                 + ("" if fixed is None else f"It was published for {fixed}; ")
                 + "set transform.size, or choose another network"
             ) from error
-        places = _places(config.network, network)
-        probed = _probe(config.network, network, places, spec)
+        places = _places(name, network)
+        probed = _probe(name, network, places, spec)
         super().__init__(
             stage_dims=tuple(probed.widths.values()),
             dim=probed.dim,
@@ -89,7 +111,7 @@ class TimmModel(FeatureModel):
         self.maps = not probed.tokens
         self.token_grid = probed.grid
         self.network: nn.Module = network
-        self._made = (config.network, keys)
+        self._made = (name, keys)
         self._places = places
         self._taps: Taps | None = None
         self._channels_last = probed.channels_last
@@ -133,32 +155,41 @@ class TimmModel(FeatureModel):
                 module.register_forward_hook(_Hook(self, stage))
 
     def load_published(self, path: Path) -> None:
-        """Load a safetensors file as timm does, with its renaming and resizing, without the head.
+        """Load a file of any origin as timm does, with its renaming and resizing, without the head.
 
         Raises:
-            InputError: If the file does not hold these weights.
+            InputError: If the file lacks more than the head, or holds more than it.
         """
         name, keys = self._made
-        # The file is named <network>.<tag>.safetensors; the tag identifies its content.
-        config = library().get_pretrained_cfg(path.name.removesuffix(".safetensors"))
-        overlay = {"state_dict": load_tensors(path), "custom_load": False}
+        names = self.network.state_dict().keys()
+        tensors, prefix = body(read_weights(path), names.__contains__)
+        # Nothing is then taken from timm's own files, and every name is held to the network's.
+        overlay = {
+            "state_dict": tensors, "custom_load": False, "classifier": None, "num_classes": 0,
+        }  # fmt: skip
         with torch.random.fork_rng(devices=[]):
             try:
                 full = library().create_model(
-                    f"{name}.{config.tag}",
-                    pretrained=True,
-                    pretrained_cfg_overlay=overlay,
-                    num_classes=config.num_classes,  # then timm holds every name to the network's
-                    **keys,
+                    name, pretrained=True, pretrained_cfg_overlay=overlay, num_classes=0, **keys
                 )
-                full.reset_classifier(0)
-                self.network.load_state_dict(full.state_dict())
             except (RuntimeError, KeyError, ValueError) as error:
-                lines = [line.strip() for line in str(error).splitlines() if line.strip()]
                 raise InputError(
-                    f"model.pretrained: {path} does not hold weights of {name}: "
-                    f"{' '.join(lines[:3])[:400]}"
+                    f"model.pretrained: {path} does not hold weights of {name}: {_fault(error)}. "
+                    "Set model.network, and model.arguments, to those of the file"
                 ) from error
+        self.network.load_state_dict(full.state_dict())
+        self.notes += told(prefix, path)
+
+
+def _fault(error: Exception) -> str:
+    """What torch found wrong with the names and shapes of a file, in our words."""
+    text = str(error)
+    kinds = (r"Missing key\(s\)[^:]*: (.*)", r"Unexpected key\(s\)[^:]*: (.*)")
+    missing, unknown = (
+        re.findall(r'"([^"]+)"', " ".join(re.findall(kind, text))) for kind in kinds
+    )
+    said = differences(missing, unknown, re.findall(r"size mismatch for (\S+):", text))
+    return said or text.strip().partition("\n")[0]
 
 
 class _Hook:
@@ -194,8 +225,73 @@ def build(config: Config, spec: DataSpec) -> TimmModel:
 
 
 def load_published(model: TimmModel, path: Path) -> None:
-    """Start a network from its published weights; see `TimmModel.load_published`."""
+    """Start a network from a file; see `TimmModel.load_published`."""
     model.load_published(path)
+
+
+def complete(config: Config, root: Path | None) -> Config:
+    """The keys that follow from ``pretrained``: the id of ``true``; of a hub's network its name.
+
+    Args:
+        config: The section.
+        root: ``data.root``, as of `medldr.models.build_model`.
+
+    Raises:
+        InputError: If the hub's files are not here and may not be downloaded.
+    """
+    if config.pretrained is True:
+        return config.model_copy(update={"pretrained": usual_weights(str(config.network))})
+    if config.network is not None:
+        return config
+    stated = _hub_facts(config, root)
+    made = {k: v for k, v in (stated.get("model_args") or {}).items() if k != "num_classes"}
+    if pooling := stated.get("global_pool"):
+        made["global_pool"] = pooling
+    update = {"network": stated.get("architecture"), "arguments": {**made, **config.arguments}}
+    return config.model_copy(update=update)
+
+
+def own_pixels(config: Config, root: Path | None) -> dict[str, Any]:
+    """The pixels that a pretrained network was trained with, as keys of a pixel rule.
+
+    Args:
+        config: The section, complete.
+        root: ``data.root``.
+
+    Returns:
+        ``size``, ``interpolation``, ``mean``, ``std`` and ``channels``; empty without
+        ``pretrained``.
+
+    Raises:
+        InputError: As `complete`.
+    """
+    start = str(config.pretrained)
+    if config.pretrained is None:
+        return {}
+    if start.startswith(HUB):
+        facts: Mapping[str, Any] = _hub_facts(config, root).get("pretrained_cfg") or {}
+    else:
+        check_network(str(config.network))
+        tagged = start.removeprefix(TIMM) if start.startswith(TIMM) else config.network
+        known = library().get_pretrained_cfg(tagged) or library().get_pretrained_cfg(config.network)
+        facts = {} if known is None else known.to_dict()
+    channels, *sizes = facts.get("input_size") or (3, None)
+    size = config.arguments.get("img_size", sizes[-1])
+    found = {
+        "size": size if isinstance(size, int) else None,
+        "interpolation": "bilinear" if facts.get("interpolation") == "bilinear" else "bicubic",
+        "channels": channels if channels == 3 else None,
+        "mean": tuple(facts["mean"]) if facts.get("mean") else None,
+        "std": tuple(facts["std"]) if facts.get("std") else None,
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _hub_facts(config: Config, root: Path | None) -> dict[str, Any]:
+    """What a network's owner states of it in `config.json`."""
+    stated = of_hub(str(config.pretrained), CONFIG)
+    path, _ = present(stated, data_folders(root), download=config.allow_download)
+    return dict(read_json(path))
 
 
 def _fixed_size(network: str) -> tuple[int, ...] | None:
@@ -253,7 +349,8 @@ def _probe(name: str, network: Any, places: dict[str, str], spec: DataSpec) -> _
     probed.dim = z.shape[1]
     probed.tokens = values[0].ndim == 3
     patches = getattr(network, "patch_embed", getattr(network, "stem", None))
-    grid = getattr(patches, "grid_size", None)
+    of_size = getattr(patches, "dynamic_feat_size", None)  # a dynamic network's own grid differs
+    grid = of_size(spec.spatial_size) if of_size else getattr(patches, "grid_size", None)
     if probed.tokens and grid and all(value.shape[1] >= prod(grid) for value in values):
         probed.grid = tuple(grid)
     layout = getattr(network, "output_fmt", "NCHW")

@@ -42,8 +42,9 @@ def seen_by_start(config: RunConfig, data: Data, folder: RunFolder) -> dict[str,
     named = {
         "training.init_from": config.training.init_from,
         "model.weights": getattr(config.model, "weights", None),
+        "model.pretrained": getattr(config.model, "pretrained", None),
     }
-    starts = {key: start for key, start in named.items() if start is not None}
+    starts = {key: start for key, start in named.items() if isinstance(start, Path)}
     if folder.has_state or not starts:
         return {}
     notes: list[str] = []

@@ -6,16 +6,15 @@ resolution, on stored pixels; nothing is rounded to 8 bits afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Protocol
 
 import torch
-from pydantic import AfterValidator
+from pydantic import AfterValidator, Field
 from torch import Tensor
 
 from medldr.errors import InputError
-from medldr.transforms._resize import resized
-from medldr.transforms.base import ImageShape, to_unit
+from medldr.transforms._resize import Interpolation, resized
+from medldr.transforms.base import ImageShape, TransformConfig, to_unit
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 """Mean of ImageNet's channels in [0, 1], as torchvision's networks expect them."""
@@ -35,6 +34,14 @@ def _divides(value: Mean) -> Mean:
 
 Std = Annotated[Mean, AfterValidator(_divides)]
 """What then divides each channel."""
+
+
+class ColourConfig(TransformConfig):
+    """Keys of the presets for colour pictures; the defaults are ImageNet's."""
+
+    mean: Mean = Field(IMAGENET_MEAN, description="subtracted from each channel in [0, 1]")
+    std: Std = Field(IMAGENET_STD, description="then divides each channel")
+    interpolation: Interpolation = Field("bilinear", description="how pictures are resized")
 
 
 class Augmentation(Protocol):
@@ -62,17 +69,17 @@ class ColourRule:
     def __init__(
         self,
         shape: ImageShape,
+        config: ColourConfig,
         *,
         size: int | None,
         augmentation: Augmentation | None = None,
-        mean: Sequence[float] = IMAGENET_MEAN,
-        std: Sequence[float] = IMAGENET_STD,
     ) -> None:
         self.augmentation = augmentation
         self.draws = 0 if augmentation is None else augmentation.draws
         self.output = shape if size is None else ImageShape(shape.channels, (size, size))
-        self.mean = tuple(mean)
-        self.std = tuple(std)
+        self.mean = config.mean
+        self.std = config.std
+        self.interpolation = config.interpolation
 
     def __call__(self, image: Tensor, *, train: bool, uniform: Tensor | None = None) -> Tensor:
         """Apply the rule; see `medldr.transforms.base.PixelRule`."""
@@ -82,7 +89,7 @@ class ColourRule:
             image = self.augmentation(image, uniform.to(image.device))
         # Floats are the augmentation's own tensor, already in [0, 1]; stored pixels must be kept.
         unit = image if image.is_floating_point() else to_unit(image)
-        scaled = resized(unit, self.output.spatial_size)
+        scaled = resized(unit, self.output.spatial_size, self.interpolation)
         # Channel by channel: plain numbers need no copy to the device at every step.
         for channel, mean, std in zip(scaled.unbind(1), self.mean, self.std, strict=True):
             channel.sub_(mean).div_(std)

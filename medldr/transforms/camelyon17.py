@@ -47,7 +47,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     """
     check_colour(shape, "camelyon17")
     augmentation = config.jitter() if config.targeted else None
-    return ColourRule(shape, size=config.size, augmentation=augmentation)
+    return ColourRule(shape, config, size=config.size, augmentation=augmentation)
 
 
 COLOUR_ONLY = True

@@ -23,9 +23,9 @@ from pydantic import Field
 from torch import Tensor
 from torch.nn.functional import pad
 
-from medldr.transforms._colour import ColourRule, Mean, Std, check_colour
+from medldr.transforms._colour import ColourConfig, ColourRule, Mean, Std, check_colour
 from medldr.transforms._policies import LARGEST, AutoAugment, RandAugment, change
-from medldr.transforms.base import ImageShape, TransformConfig
+from medldr.transforms.base import ImageShape
 
 CIFAR_MEAN = (0.4914, 0.4822, 0.4465)
 """Mean of CIFAR-10's channels in [0, 1], which the long-tail code uses for CIFAR-100 too."""
@@ -34,7 +34,7 @@ CIFAR_STD = (0.2023, 0.1994, 0.2010)
 """What that code divides by."""
 
 
-class Config(TransformConfig):
+class Config(ColourConfig):
     """Keys of the preset ``cifar``."""
 
     name: Literal["cifar"] = "cifar"
@@ -156,9 +156,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
         (10, ImageShape(channels=3, spatial_size=(32, 32)))
     """
     check_colour(shape, "cifar")
-    return ColourRule(
-        shape, size=None, augmentation=Cifar(config), mean=config.mean, std=config.std
-    )
+    return ColourRule(shape, config, size=None, augmentation=Cifar(config))
 
 
 COLOUR_ONLY = True

@@ -31,20 +31,13 @@ from torch import Tensor
 
 from medldr.errors import InputError
 from medldr.transforms import _colour_jitter, _resized_crop
-from medldr.transforms._colour import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    ColourRule,
-    Mean,
-    Std,
-    check_colour,
-)
+from medldr.transforms._colour import ColourConfig, ColourRule, check_colour
 from medldr.transforms._colour_jitter import ColourJitter
 from medldr.transforms._resized_crop import Range, Scale, crop_and_mirror
-from medldr.transforms.base import ImageShape, TransformConfig
+from medldr.transforms.base import ImageShape
 
 
-class Config(TransformConfig):
+class Config(ColourConfig):
     """Keys of the preset ``contrast_views``."""
 
     name: Literal["contrast_views"] = "contrast_views"
@@ -68,8 +61,6 @@ class Config(TransformConfig):
     blur_sigma: Range = Field(
         (0.1, 2.0), description="standard deviation of the blur in pixels: from, to"
     )
-    mean: Mean = Field(IMAGENET_MEAN, description="subtracted from each channel in [0, 1]")
-    std: Std = Field(IMAGENET_STD, description="then divides each channel")
 
 
 class ContrastViews:
@@ -166,13 +157,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
             "edge that the network's input shall have."
         )
     size = height if config.size is None else config.size
-    return ColourRule(
-        shape,
-        size=size,
-        augmentation=ContrastViews(config, size),
-        mean=config.mean,
-        std=config.std,
-    )
+    return ColourRule(shape, config, size=size, augmentation=ContrastViews(config, size))
 
 
 COLOUR_ONLY = True

@@ -3,7 +3,7 @@
 In training a random crop of each picture is resized to ``size``, mirrored or not, its brightness,
 contrast, saturation and hue are changed in random order, and some pictures are made grey.
 Evaluation and prediction resize the whole picture to ``size``, whatever its aspect ratio. Both end
-with ImageNet's normalisation.
+with a normalisation, ImageNet's unless another is set.
 
 Not for scans: a turn of the hue by up to 0.3 makes other stains, and CT and X-ray have no colour.
 Take ``camelyon17`` or ``rand_augment`` for histology, ``scan`` for grey images.
@@ -32,13 +32,13 @@ from torch import Tensor
 
 from medldr.errors import InputError
 from medldr.transforms import _colour_jitter, _resized_crop
-from medldr.transforms._colour import ColourRule, check_colour
+from medldr.transforms._colour import ColourConfig, ColourRule, check_colour
 from medldr.transforms._colour_jitter import ColourJitter
 from medldr.transforms._resized_crop import Range, Scale, crop_and_mirror
-from medldr.transforms.base import ImageShape, TransformConfig
+from medldr.transforms.base import ImageShape
 
 
-class Config(TransformConfig):
+class Config(ColourConfig):
     """Keys of the preset ``natural``."""
 
     name: Literal["natural"] = "natural"
@@ -120,7 +120,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
             "transform.train or transform.eval is set too. Remove these lists, or set "
             "augment_validation: false"
         )
-    return ColourRule(shape, size=config.size, augmentation=Natural(config))
+    return ColourRule(shape, config, size=config.size, augmentation=Natural(config))
 
 
 COLOUR_ONLY = True

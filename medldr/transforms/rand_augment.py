@@ -22,9 +22,9 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.transforms._colour import ColourRule, check_colour
+from medldr.transforms._colour import ColourConfig, ColourRule, check_colour
 from medldr.transforms._rand_augment_pool import POOL, cutout
-from medldr.transforms.base import ImageShape, TransformConfig
+from medldr.transforms.base import ImageShape
 
 AUGMENTATION = {
     "id": "generic",
@@ -34,13 +34,11 @@ AUGMENTATION = {
 """As WILDS 2.0 (Sagawa et al. 2022) has it; other numbers are another augmentation."""
 
 
-class Config(TransformConfig):
+class Config(ColourConfig):
     """Keys of the preset ``rand_augment``."""
 
     name: Literal["rand_augment"] = "rand_augment"
-    size: int | None = Field(
-        None, ge=1, description="resize to this edge, bilinear; unset: as stored"
-    )
+    size: int | None = Field(None, ge=1, description="resize to this edge; unset: as stored")
     operations: int = Field(2, ge=0, description="operations per training picture, of 14")
     flip: float = Field(0.5, ge=0, le=1, description="share of training pictures mirrored")
     cutout: float = Field(
@@ -110,7 +108,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
     """
     check_colour(shape, "rand_augment")
     augmentation = RandAugment(config.operations, config.flip, config.cutout)
-    return ColourRule(shape, size=config.size, augmentation=augmentation)
+    return ColourRule(shape, config, size=config.size, augmentation=augmentation)
 
 
 COLOUR_ONLY = True

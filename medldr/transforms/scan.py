@@ -34,7 +34,7 @@ from pydantic import Field, field_validator
 from torch import Tensor
 
 from medldr.errors import InputError
-from medldr.transforms._resize import resized
+from medldr.transforms._resize import Interpolation, resized
 from medldr.transforms._scan_changes import DIRECTIONS, Augment, Changes
 from medldr.transforms.base import ImageShape, memory_format, repeat_grey, to_unit
 from medldr.transforms.medmnist import grey_to
@@ -60,6 +60,7 @@ class Config(Changes):
         0.5, description="subtracted from pixels in [0, 1]: one number, or one per channel"
     )
     std: PerChannel = Field(0.5, description="then divides them: one number, or one per channel")
+    interpolation: Interpolation = Field("bilinear", description="how images are resized")
 
     @field_validator("std")
     @classmethod
@@ -76,6 +77,7 @@ class Rule:
         self.augment = Augment(config, len(output.spatial_size))
         self.draws = self.augment.draws
         self.channels = config.channels
+        self.interpolation = config.interpolation
         self.output = output
         self.mean, self.std = (
             _per_channel(values, key, output)
@@ -85,7 +87,7 @@ class Rule:
     def __call__(self, image: Tensor, *, train: bool, uniform: Tensor | None = None) -> Tensor:
         """Apply the rule; see `medldr.transforms.base.PixelRule`."""
         # Resized first, so that noise is as strong as asked for in what the network sees.
-        unit = resized(to_unit(image), self.output.spatial_size)
+        unit = resized(to_unit(image), self.output.spatial_size, self.interpolation)
         if train:
             if uniform is None:
                 raise ValueError(f"this rule draws {self.draws} numbers per image: give uniform")

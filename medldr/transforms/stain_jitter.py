@@ -32,15 +32,8 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.transforms._colour import (
-    IMAGENET_MEAN,
-    IMAGENET_STD,
-    ColourRule,
-    Mean,
-    Std,
-    check_colour,
-)
-from medldr.transforms.base import ImageShape, TransformConfig, to_unit
+from medldr.transforms._colour import ColourConfig, ColourRule, check_colour
+from medldr.transforms.base import ImageShape, to_unit
 
 AUGMENTATION = {
     "id": "targeted",
@@ -204,12 +197,10 @@ class StainJitter:
         return torch.where(chosen, jittered, to_unit(image))
 
 
-class JitterConfig(TransformConfig):
+class JitterConfig(ColourConfig):
     """Keys of every preset that jitters stains."""
 
-    size: int | None = Field(
-        None, ge=1, description="resize to this edge, bilinear; unset: as stored"
-    )
+    size: int | None = Field(None, ge=1, description="resize to this edge; unset: as stored")
     sigma: float = Field(
         0.1,
         ge=0,
@@ -240,8 +231,6 @@ class Config(JitterConfig):
     """Keys of the preset ``stain_jitter``."""
 
     name: Literal["stain_jitter"] = "stain_jitter"
-    mean: Mean = Field(IMAGENET_MEAN, description="subtracted from each channel in [0, 1]")
-    std: Std = Field(IMAGENET_STD, description="then divides each channel")
 
 
 def build(config: Config, shape: ImageShape) -> ColourRule:
@@ -256,9 +245,7 @@ def build(config: Config, shape: ImageShape) -> ColourRule:
         (7, ImageShape(channels=3, spatial_size=(64, 64)))
     """
     check_colour(shape, "stain_jitter")
-    return ColourRule(
-        shape, size=config.size, augmentation=config.jitter(), mean=config.mean, std=config.std
-    )
+    return ColourRule(shape, config, size=config.size, augmentation=config.jitter())
 
 
 COLOUR_ONLY = True
