@@ -63,7 +63,7 @@ def build_model(
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model: FeatureModel = module.build(config, spec)
-        _check_dropout(model, config)
+        _check_added(model, config)
         model.take_views(spec.views)
         if start is not None:
             source, path, sha256 = start
@@ -76,6 +76,9 @@ def build_model(
         model.notes.append(f"the head is newly initialised: {config.weights} has none of its shape")
     if config.batch_norm == "frozen":
         model.freeze_batch_norm()
+    if config.freeze != "none":
+        stages = None if config.freeze == "all" else int(config.freeze)
+        model.freeze_encoder(stages, torch.zeros(1, spec.channels, *spec.spatial_size))
     return model
 
 
@@ -146,16 +149,21 @@ def _listed(pixels: dict[str, Any]) -> str:
     return ", ".join(f"{k} {', '.join(map(str, _each(v)))}" for k, v in said.items())
 
 
-def _check_dropout(model: FeatureModel, config: ModelConfig) -> None:
-    """Refuse dropout that an outside network, built without its help, would leave out."""
+def _check_added(model: FeatureModel, config: ModelConfig) -> None:
+    """Refuse dropout or an adapter that an outside network, built without us, would leave out."""
     own = type(model).features is not FeatureModel.features
-    if config.dropout and (own or model.dropout != config.dropout):
-        raise InputError(
-            f"model.dropout: the network {config.name} would leave it out, because it "
-            + ("overrides `features`" if own else "does not pass its Config to FeatureModel")
-            + ". Set model.dropout: 0, or let the network implement `latents` and call "
-            "FeatureModel.__init__ with config=config"
-        )
+    adapted = config.adapter != "none"
+    for key, plain, asked, left_out in (
+        ("dropout", "0", config.dropout > 0, model.dropout != config.dropout),
+        ("adapter", "none", adapted, adapted != (model.adapter is not None)),
+    ):
+        if asked and (own or left_out):
+            raise InputError(
+                f"model.{key}: the network {config.name} would leave it out, because it "
+                + ("overrides `features`" if own else "does not pass its Config to FeatureModel")
+                + f". Set model.{key}: {plain}, or let the network implement `latents` and call "
+                "FeatureModel.__init__ with config=config"
+            )
 
 
 def _chosen(config: ModelConfig) -> Published | None:

@@ -49,6 +49,24 @@ class ModelConfig(PluginSection):
         "and shift train, as DomainBed does",
     )
 
+    freeze: Literal["none", "all"] | int = Field(
+        "none",
+        description="what of the network is not trained: all of it but adapter and head, or its "
+        "first stages, so many; their batch norm and dropout stay in eval mode",
+    )
+    adapter: Literal["none", "linear", "mlp"] = Field(
+        "none",
+        description="what is trained between network and head and makes the latents that methods "
+        "see; it starts as the identity",
+    )
+
+    @field_validator("freeze")
+    @classmethod
+    def _so_many(cls, value: str | int) -> str | int:
+        if isinstance(value, int) and value < 1:
+            raise ValueError("should be none, all or a number of stages from 1 on")
+        return value
+
     @field_validator("pretrained")
     @classmethod
     def _file_or_id(cls, value: bool | Path | str | None) -> bool | Path | str | None:

@@ -13,7 +13,7 @@ from medldr.errors import InputError, did_you_mean
 from medldr.folders.files import load_tensors
 from medldr.models._acs import inflate
 from medldr.models._foreign import body, read_weights, told
-from medldr.models.base import FeatureModel
+from medldr.models.base import ADDED, FeatureModel
 
 
 def load_weights(model: FeatureModel, path: str | Path) -> bool:
@@ -22,7 +22,7 @@ def load_weights(model: FeatureModel, path: str | Path) -> bool:
     A 2D kernel goes into a 3D layer as in `medldr.models._acs.convert`. Between one and three
     input channels the first kernel is summed, or repeated and divided by three: a grey image
     gives what its three equal channels gave. The head is loaded only if all its shapes agree,
-    and is not changed otherwise.
+    and is not changed otherwise; so is an adapter.
 
     Args:
         model: Receives the weights, in place.
@@ -57,7 +57,7 @@ def load_published(model: FeatureModel, path: Path) -> None:
         DomainBed repeats the kernels in turn, without rescaling, so responses grow with the
         number of channels. Rescaling keeps their size; our choice.
     """
-    ours = {name for name in model.state_dict() if not name.startswith("head.")}
+    ours = {name for name in model.state_dict() if name.partition(".")[0] not in ADDED}
     tensors, prefix = body(read_weights(path), lambda name: model.our_key(name) in ours)
     put_weights(model, tensors, f"model.pretrained: {path}", colours=True)
     model.notes += told(prefix, path)
@@ -83,18 +83,21 @@ def put_weights(
     """
     given = {model.our_key(key): value for key, value in tensors.items()}
     wanted = model.state_dict()
-    head = {key for key in (*given, *wanted) if key.startswith("head.")}
-    head_fits = all(
-        key in given and key in wanted and given[key].shape == wanted[key].shape for key in head
-    )
-    body = wanted.keys() - head
-    _check_names(given.keys() - head, body, source)
-    chosen = {key: given[key] for key in head} if head_fits else {}
+    parts = {p: {k for k in (*given, *wanted) if k.partition(".")[0] == p} for p in ADDED}
+    fit = {
+        part
+        for part, keys in parts.items()
+        if all(k in given and k in wanted and given[k].shape == wanted[k].shape for k in keys)
+    }
+    added = set().union(*parts.values())
+    body = wanted.keys() - added
+    _check_names(given.keys() - added, body, source)
+    chosen = {key: given[key] for part in fit for key in parts[part]}
     for key in body & given.keys():
         first = key == model.stem_weight
         chosen[key] = _fit(key, given[key], wanted[key], source, first=first, colours=colours)
     model.load_state_dict(chosen, strict=False)
-    return head_fits
+    return "head" in fit
 
 
 def _check_names(given: Set[str], wanted: Set[str], source: str) -> None:

@@ -12,9 +12,11 @@ from torch.nn import functional
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from medldr.errors import InputError, did_you_mean
+from medldr.models._adapter import ADAPTERS
 from medldr.models._config import ModelConfig as ModelConfig
 from medldr.models._corn_head import CornHead as CornHead
 from medldr.models._cosine_head import CosineHead as CosineHead
+from medldr.models._freeze import before
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
@@ -25,6 +27,9 @@ Source:
     Tried with torch 2.14.1 under a checked heap, in float32 and bfloat16: 4 to 15 channels corrupt
     memory from 48 pixels on, 16 and more never do.
 """
+
+ADDED = ("head", "adapter", "slices")
+"""What is ours beside the network itself: it trains also where the network is frozen."""
 
 Tap = Callable[[Tensor], Tensor]
 """Receives a stage's output and returns the input of the next stage."""
@@ -47,14 +52,14 @@ class FeatureModel(nn.Module):
     """A network in two halves: `features` makes latents, `classify` makes logits of them.
 
     Subclasses implement `latents`, in which each of `stages` runs once and passes its output
-    through `tap`; what is the same for every network, the head and the dropout, is made here.
+    through `tap`; what is the same for every network, adapter, dropout and head, is made here.
     Latents and logits are float32 also under autocast.
 
     Args:
         stage_dims: Channels of each stage's output.
         dim: Latent size ``D``.
         num_classes: Number of logits ``K``.
-        config: ``head``, ``cosine_scale`` and ``dropout``; unset: their defaults.
+        config: ``head``, ``cosine_scale``, ``dropout`` and ``adapter``; unset: their defaults.
         spatial_dims: 2 for pictures, 3 for volumes.
 
     Attributes:
@@ -64,6 +69,7 @@ class FeatureModel(nn.Module):
         dim: Latent size ``D``.
         num_classes: Number of logits ``K``.
         head: Maps latents to logits.
+        adapter: Maps what `latents` makes to the latents that `features` gives; None: it is they.
         dropout: Probability that an entry of a latent is zero while training.
         spatial_dims: 2 for pictures, 3 for volumes.
         maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
@@ -71,6 +77,7 @@ class FeatureModel(nn.Module):
             stage, row by row. None: stages put out maps, or tokens whose places are not known.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
         features_frozen: Whether only the head is trained.
+        frozen_modules: Names of what stays in eval mode also while training.
         views: Images of an item that are seen one by one, ``(B, views * C, [D,] H, W)``, and whose
             latents are averaged; a view of a single value throughout is missing and left out.
         notes: What readers of the run should know about how the network was made.
@@ -83,6 +90,7 @@ class FeatureModel(nn.Module):
     token_grid: tuple[int, ...] | None = None
     batch_norm_frozen: bool = False
     features_frozen: bool = False
+    frozen_modules: tuple[str, ...] = ()
     stem_weight: ClassVar[str | None] = None
 
     def __init__(
@@ -109,13 +117,15 @@ class FeatureModel(nn.Module):
             self.head = CosineHead(dim, num_classes, config.cosine_scale)
         else:
             self.head = CornHead(dim, num_classes)
+        make = ADAPTERS.get(config.adapter)
+        self.adapter = None if make is None else make(dim)
 
     def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
-        """The network itself, which every subclass implements: `features` without dropout."""
+        """The network itself, which every subclass implements: `features` without what follows."""
         raise NotImplementedError
 
     def features(self, image: Tensor, taps: Taps | None = None) -> Tensor:
-        """Latents ``(B, D)`` float32 of images ``(B, C, [D,] H, W)``.
+        """Latents ``(B, D)`` float32 of images ``(B, C, [D,] H, W)``, adapted.
 
         In training mode each entry is zero with probability ``dropout``, and the others grow by
         ``1 / (1 - dropout)``. The draws are torch's global generator's.
@@ -129,6 +139,9 @@ class FeatureModel(nn.Module):
             latents with gaps, and not only the classifier.
         """
         z = self.latents(image, taps) if self.views == 1 else self._mean_of_views(image, taps)
+        if self.adapter is not None:
+            with torch.autocast(z.device.type, enabled=False):
+                z = self.adapter(z.to(torch.promote_types(z.dtype, torch.float32)))
         drops = self.training and self.dropout and not self.features_frozen
         return functional.dropout(z, self.dropout) if drops else z
 
@@ -205,6 +218,8 @@ class FeatureModel(nn.Module):
             for part in self.children():
                 if part is not self.head:
                     part.eval()
+        for name in self.frozen_modules:
+            self.get_submodule(name).eval()
         if self.batch_norm_frozen:
             for module in self.modules():
                 if isinstance(module, _BatchNorm):
@@ -230,6 +245,34 @@ class FeatureModel(nn.Module):
                     "Set model.batch_norm: live"
                 )
         self.batch_norm_frozen = True
+        self.train(self.training)
+
+    def freeze_encoder(self, stages: int | None, image: Tensor) -> None:
+        """Keep the network, or its first stages, as they are from here on; adapter and head train.
+
+        Args:
+            stages: How many, of `stages`; None: the whole network.
+            image: ``(1, C, [D,] H, W)`` of the size that it will see.
+
+        Raises:
+            InputError: If it has fewer stages.
+        """
+        own = {n: p for n, p in self.named_parameters() if n.partition(".")[0] not in ADDED}
+        if stages is None:
+            early = [name for name, _ in self.named_children() if name not in ADDED]
+        elif stages > len(self.stages):
+            raise InputError(
+                f"model.freeze: {stages} stages, but this network has {len(self.stages)}: "
+                f"{', '.join(self.stages)}. Set at most so many, or all"
+            )
+        else:
+            mode = self.training
+            early, fixed = before(self.eval(), self.latents, image, self.stages[stages - 1])
+            own = {name: own[name] for name in own.keys() & set(fixed)}
+            self.train(mode)
+        for parameter in own.values():
+            parameter.requires_grad_(False)
+        self.frozen_modules = tuple(early)
         self.train(self.training)
 
     def freeze_features(self) -> None:

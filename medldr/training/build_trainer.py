@@ -9,7 +9,7 @@ from medldr.config import RunConfig, run_hash
 from medldr.config.training_options import AveragingConfig
 from medldr.data import Data
 from medldr.folders.files import RunFolder
-from medldr.models.base import FeatureModel
+from medldr.models.base import FeatureModel, ModelConfig
 from medldr.training import start_checks as start
 from medldr.training.finite_loss import FiniteLossCheck
 from medldr.training.fit_result import NOTHING, Before
@@ -80,6 +80,8 @@ def assemble(
     model, more = start.share_statistics(model, fabric)
     more += start.undefined_rules(rules, data)
     more += start.resting_statistics(model, warm_start=bool(training.init_from))
+    if isinstance(config.model, ModelConfig):
+        more += start.frozen_at_random(config.model, warm_start=bool(training.init_from))
     more += settings_notes
     weights = data.class_weights(training.class_weights)
     class_weights = WeightsInTime(

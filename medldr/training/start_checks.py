@@ -18,7 +18,7 @@ from medldr.errors import InputError
 from medldr.evaluation import auc
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.losses.base import Loss
-from medldr.models.base import FeatureModel
+from medldr.models.base import FeatureModel, ModelConfig
 from medldr.training.weights.selection import Rule
 from medldr.types import DataSpec
 
@@ -66,8 +66,8 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
 
 
 def _normalises_by_batch(model: nn.Module) -> bool:
-    frozen = getattr(model, "batch_norm_frozen", False)
-    return not frozen and any(isinstance(module, _BatchNorm) for module in model.modules())
+    """Whether any batch normalisation uses the batch's statistics while training."""
+    return any(isinstance(module, _BatchNorm) and module.training for module in model.modules())
 
 
 def resting_statistics(model: FeatureModel, warm_start: bool) -> list[str]:
@@ -87,6 +87,21 @@ def resting_statistics(model: FeatureModel, warm_start: bool) -> list[str]:
     return [
         "model.batch_norm: frozen keeps the statistics of a new network, mean 0 and variance 1, "
         "so nothing is normalised"
+    ]
+
+
+def frozen_at_random(config: ModelConfig, warm_start: bool) -> list[str]:
+    """A note on a network that is frozen before it has learned anything.
+
+    Args:
+        config: The section `model`.
+        warm_start: Whether it takes over the weights of another run.
+    """
+    if config.freeze == "none" or warm_start or config.pretrained or config.weights:
+        return []
+    return [
+        f"model.freeze: {config.freeze} keeps random weights as they are; model.pretrained or "
+        "training.init_from brings trained ones"
     ]
 
 
