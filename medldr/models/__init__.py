@@ -14,6 +14,7 @@ from medldr.config import PluginSection
 from medldr.errors import InputError
 from medldr.folders.files import checksum, reading
 from medldr.models._published import HUB, Published, data_folders, find, present, require, usual
+from medldr.models._slices import of_one_slice
 from medldr.models._weights import load_published, load_weights
 from medldr.models.base import FeatureModel, ModelConfig
 from medldr.types import DataSpec
@@ -46,12 +47,19 @@ def build_model(
     module = plugins.load("models", config.name)
     config = _complete(module, config, root)
     supported = _supported_dims(config.name)
-    if spec.spatial_dims not in supported:
+    if config.slices is not None and spec.spatial_dims == 2:
+        raise InputError(
+            f"model.slices: {config.slices} is for volumes, and these images are pictures of size "
+            f"{spec.spatial_size}. Leave model.slices out"
+        )
+    seen = spec if config.slices is None else of_one_slice(spec)
+    if seen.spatial_dims not in supported:
         others = [n for n in plugins.names("models") if spec.spatial_dims in _supported_dims(n)]
         raise InputError(
             f"model.name: {config.name} is for {_axes(supported)} images, but these are "
             f"{spec.spatial_dims}D, of size {spec.spatial_size}. "
-            f"Models that fit: {', '.join(others)}"
+            f"Models that fit: {', '.join(others)}; or set model.slices: attention, and "
+            f"{config.name} sees each slice as a picture"
         )
     if config.head == "corn" and spec.task != "ordinal":
         raise InputError(
@@ -62,8 +70,10 @@ def build_model(
     start = _start(config, root)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model: FeatureModel = module.build(config, spec)
+        model: FeatureModel = module.build(config, seen)
         _check_added(model, config)
+        if config.slices is not None:
+            model.take_slices(config.slices, spec.spatial_size[2])
         model.take_views(spec.views)
         if start is not None:
             source, path, sha256 = start

@@ -16,6 +16,7 @@ class LinearAdapter(nn.Linear):
     """A square matrix and a bias, first the identity.
 
     Example:
+        >>> import torch
         >>> z = torch.rand(2, 8)
         >>> torch.equal(LinearAdapter(8)(z), z)
         True
@@ -36,6 +37,7 @@ class MLPAdapter(nn.Module):
         CLIP-Adapter fixes, is left to training here.
 
     Example:
+        >>> import torch
         >>> z = torch.rand(2, 8)
         >>> torch.equal(MLPAdapter(8)(z), z)
         True

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from medldr.config import PluginSection
 from medldr.models._cosine_head import SCALE
+from medldr.models._slices import Pooling
 
 WEIGHTS: Final = (".safetensors", ".bin", ".pth", ".pt")
 """Endings of files that hold weights."""
@@ -58,6 +59,12 @@ class ModelConfig(PluginSection):
         "none",
         description="what is trained between network and head and makes the latents that methods "
         "see; it starts as the identity",
+    )
+
+    slices: Pooling | None = Field(
+        None,
+        description="volumes as sets of axial slices, which a network of pictures sees one by one: "
+        "how their latents become one; unset: a network of volumes",
     )
 
     @field_validator("freeze")

@@ -17,6 +17,7 @@ from medldr.models._config import ModelConfig as ModelConfig
 from medldr.models._corn_head import CornHead as CornHead
 from medldr.models._cosine_head import CosineHead as CosineHead
 from medldr.models._freeze import before
+from medldr.models._slices import Pooling, Slices
 
 STAGES = ("stem", "stage1", "stage2", "stage3", "stage4")
 
@@ -73,10 +74,12 @@ class FeatureModel(nn.Module):
         dropout: Probability that an entry of a latent is zero while training.
         spatial_dims: 2 for pictures, 3 for volumes.
         maps: Whether stages put out maps ``(B, C, [D,] H, W)``; false for tokens ``(B, T, C)``.
-        token_grid: Rows and columns of the patches that tokens stand for: the last ones of each
-            stage, row by row. None: stages put out maps, or tokens whose places are not known.
+        token_grid: Rows and columns of the patches that tokens of a picture stand for: the last
+            ones of each stage, row by row. None: stages put out maps, or tokens whose places are
+            not known.
         batch_norm_frozen: Whether batch normalisation keeps its statistics also while training.
         features_frozen: Whether only the head is trained.
+        slices: How volumes are seen as sets of pictures; None: images are seen whole.
         frozen_modules: Names of what stays in eval mode also while training.
         views: Images of an item that are seen one by one, ``(B, views * C, [D,] H, W)``, and whose
             latents are averaged; a view of a single value throughout is missing and left out.
@@ -118,7 +121,9 @@ class FeatureModel(nn.Module):
         else:
             self.head = CornHead(dim, num_classes)
         make = ADAPTERS.get(config.adapter)
-        self.adapter = None if make is None else make(dim)
+        with torch.random.fork_rng(devices=[]):  # the network's first weights stay what they are
+            self.adapter = None if make is None else make(dim)
+        self.slices: Slices | None = None
 
     def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
         """The network itself, which every subclass implements: `features` without what follows."""
@@ -138,12 +143,45 @@ class FeatureModel(nn.Module):
             DomainBed: dropout belongs to the network, after pooling, so that every method sees
             latents with gaps, and not only the classifier.
         """
-        z = self.latents(image, taps) if self.views == 1 else self._mean_of_views(image, taps)
+        z = self._of_one(image, taps) if self.views == 1 else self._mean_of_views(image, taps)
         if self.adapter is not None:
             with torch.autocast(z.device.type, enabled=False):
                 z = self.adapter(z.to(torch.promote_types(z.dtype, torch.float32)))
         drops = self.training and self.dropout and not self.features_frozen
         return functional.dropout(z, self.dropout) if drops else z
+
+    def _of_one(self, image: Tensor, taps: Taps | None) -> Tensor:
+        """Latents of images, those of volumes that are seen slice by slice included."""
+        if self.slices is None:
+            return self.latents(image, taps)
+        each = {k: self.slices.tap(tap, maps=self.maps) for k, tap in (taps or {}).items()}
+        z = self.latents(self.slices.pictures(image), each)
+        with torch.autocast(z.device.type, enabled=False):
+            pooled: Tensor = self.slices(z.to(torch.promote_types(z.dtype, torch.float32)))
+        return pooled
+
+    def take_slices(self, pooling: Pooling, depth: int) -> None:
+        """See volumes slice by slice from here on; what a tap gets holds all slices of a volume.
+
+        A tap receives maps as ``(B, C, X, Y, Z)`` and tokens as ``(B, Z * T, C)``.
+
+        Args:
+            pooling: How the latents of slices become one.
+            depth: Slices of each volume.
+
+        Raises:
+            InputError: If the network makes features of its own, which know of no slices.
+        """
+        if type(self).features is not FeatureModel.features:
+            raise InputError(
+                "model.slices: this network overrides `features` and cannot see volumes slice by "
+                "slice. Let it implement `latents`, or leave model.slices out"
+            )
+        self.slices = Slices(pooling, depth, self.dim)
+
+    def of_items(self, maps: Tensor) -> Tensor:
+        """Maps of what the network saw, ``(N, h, w)``, as those of images: ``(B, *s)``."""
+        return maps if self.slices is None else self.slices.volume(maps[:, None])[:, 0]
 
     def take_views(self, views: int) -> None:
         """See so many views of each item from here on; what a tap gets holds all of them.
@@ -178,7 +216,7 @@ class FeatureModel(nn.Module):
         taken = torch.where(there, number, there.float().argmax(1, keepdim=True))
         chosen = each.gather(1, taken.view(-1, n, *[1] * (each.ndim - 2)).expand_as(each))
         wrapped = None if taps is None else {k: self._of_items(tap) for k, tap in taps.items()}
-        z = self.latents(chosen.flatten(0, 1), wrapped)
+        z = self._of_one(chosen.flatten(0, 1), wrapped)
         weight = there.to(z.dtype).unsqueeze(2)
         return (z.reshape(-1, n, z.shape[1]) * weight).sum(1) / weight.sum(1)
 
@@ -196,8 +234,8 @@ class FeatureModel(nn.Module):
         """Attention that tokens pay to tokens in forward passes meanwhile, block after block.
 
         Yields:
-            A list to which each block adds ``(B * views, heads, queries, tokens)``; it stays empty
-            where a network computes none. The last tokens are those of `token_grid`.
+            A list to which each block adds ``(B * views * slices, heads, queries, tokens)``; it
+            stays empty where a network computes none. The last tokens are those of `token_grid`.
         """
         yield []
 
@@ -267,7 +305,7 @@ class FeatureModel(nn.Module):
             )
         else:
             mode = self.training
-            early, fixed = before(self.eval(), self.latents, image, self.stages[stages - 1])
+            early, fixed = before(self.eval(), self._of_one, image, self.stages[stages - 1])
             own = {name: own[name] for name in own.keys() & set(fixed)}
             self.train(mode)
         for parameter in own.values():

@@ -1,4 +1,7 @@
-"""Any network of the package timm that turns pictures into features (extra ``timm``), 2D only."""
+"""Any network of the package timm that turns pictures into features (extra ``timm``).
+
+It sees volumes slice by slice, with ``model.slices``.
+"""
 
 from __future__ import annotations
 
@@ -278,7 +281,7 @@ def own_pixels(config: Config, root: Path | None) -> dict[str, Any]:
     channels, *sizes = facts.get("input_size") or (3, None)
     size = config.arguments.get("img_size", sizes[-1])
     found = {
-        "size": size if isinstance(size, int) else None,
+        "size": size if isinstance(size, int) and config.slices is None else None,
         "interpolation": "bilinear" if facts.get("interpolation") == "bilinear" else "bicubic",
         "channels": channels if channels == 3 else None,
         "mean": tuple(facts["mean"]) if facts.get("mean") else None,

@@ -31,11 +31,11 @@ def token_map(model: FeatureModel, image: Tensor, target: Sequence[int] | Tensor
 
     Args:
         model: Any network with a `token_grid`; it is left as it was, see `grad_cam`.
-        image: The network's input ``(B, C, H, W)``.
+        image: The network's input ``(B, C, *S)``.
         target: A class for each image, ``(B,)``; of several labels, the label.
 
     Returns:
-        ``(B, H, W)``, or ``(B, views, H, W)``, as of `grad_cam`.
+        ``(B, *S)``, or ``(B, views, *S)``, as of `grad_cam`.
 
     Raises:
         NoMapError: If the network has no tokens in a grid, or no attention between them.
@@ -62,5 +62,5 @@ def token_map(model: FeatureModel, image: Tensor, target: Sequence[int] | Tensor
     ]
     if not received:
         raise NoMapError("its blocks compute no attention between patches")
-    heat = torch.stack(received).sum(0)
-    return enlarged(heat.reshape(-1, model.views, *model.token_grid), image.shape[2:])
+    heat = model.of_items(torch.stack(received).sum(0).reshape(-1, *model.token_grid))
+    return enlarged(heat.reshape(-1, model.views, *heat.shape[1:]), image.shape[2:])
