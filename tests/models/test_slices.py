@@ -101,11 +101,12 @@ def test_heat_maps_lie_on_the_volume(net, volumes):
 
 def test_methods_that_change_maps_change_those_of_volumes(net, spec_of, volumes):
     model = net("maps", "max").train()
-    config = MixStyle(stages=("stage1",), p=1.0)
+    config = MixStyle(stages=("stage1",), p=1.0, alpha=100.0)
     method = build_algorithm(config, spec_of(1, 2, *SIZE), model, 0).train()
-    row = torch.arange(2)
-    output = method.loss(model, Batch(volumes, row, row * 0, row, row))
-    assert output.z.shape == (2, model.dim)
+    volumes, row = torch.cat([volumes, volumes**2]), torch.arange(4)
+    torch.manual_seed(0)  # partners are drawn, and an image may be its own
+    output = method.loss(model, Batch(volumes, row % 2, row * 0, row, row))
+    assert output.z.shape == (4, model.dim)
     assert not torch.allclose(output.z, model.features(volumes))
 
 
