@@ -117,7 +117,8 @@ def published(dataset: str, **asked: str | None) -> tuple[Published, ...]:
         >>> [(p.source, p.protocol, p.value) for p in published(
         ...     "dermamnist", metric="accuracy", method="erm", model="resnet18")]
         ...     # doctest: +NORMALIZE_WHITESPACE
-        [('LatentDR paper', 'medmnist-224up', 0.758),
+        [('BSDA paper', 'bsda', 0.749),
+         ('LatentDR paper', 'medmnist-224up', 0.758),
          ('MedMNIST benchmark', 'medmnist-v2-28', 0.735),
          ('MedMNIST benchmark', 'medmnist-v2-224', 0.754)]
         >>> [(p.protocol, p.value) for p in published(

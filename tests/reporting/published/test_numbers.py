@@ -44,6 +44,32 @@ def test_the_papers_rows_and_their_printed_means(method, accuracies, mean):
     assert sum(values) / 4 == pytest.approx(mean, abs=0.051)
 
 
+def test_the_rows_of_bsda_are_of_its_own_training():
+    printed = {
+        "retinamnist": (47.4, 51.3, 52.2, 52.6, 53.3),
+        "breastmnist": (81.0, 83.5, 84.6, 86.1, 86.1),
+        "dermamnist": (74.9, 76.6, 76.3, 76.7, 76.4),
+        "organsmnist": (79.5, 80.5, 80.6, 80.8, 82.2),
+        "octmnist": (86.7, 89.5, 87.5, 88.2, 88.8),
+    }
+    for name, accuracies in printed.items():
+        found = [p for p in published(name) if p.source == "BSDA paper"]
+        assert [p.method for p in found] == ["erm", "mixup", "cutmix", "isda", "bsda"]
+        assert [100 * p.value for p in found] == pytest.approx(accuracies)
+        assert {p.protocol for p in found} == {"bsda"}
+
+
+@pytest.mark.parametrize(
+    ("dataset", "dsu", "xdomainmix"),
+    [("pacs", 85.5, 86.4), ("terra_incognita", 41.5, 48.2), ("domain_net", 42.6, 44.0)],
+)
+def test_the_rows_of_xdomainmix_are_means_over_domains(dataset, dsu, xdomainmix):
+    found = [p for p in published(dataset, domain=MEAN) if p.source == "XDomainMix paper"]
+    assert {p.method: 100 * p.value for p in found} == pytest.approx(
+        {"dsu": dsu, "xdomainmix": xdomainmix}
+    )
+
+
 FISH, UNSTATED = "camelyon17-fish", "unstated"
 FIVE_EPOCHS = "camelyon17-wilds-v1"
 
@@ -64,13 +90,15 @@ FIVE_EPOCHS = "camelyon17-wilds-v1"
         ("LatentDR paper", "latentdr_pool", "targeted", FISH, 89.9),
         ("LatentDR paper", "fish", "targeted", FISH, 76.9),
         ("LatentDR paper", "mixup", "none", UNSTATED, 63.5),
+        ("XDomainMix paper", "dsu", "none", "xdomainmix", 69.6),
+        ("XDomainMix paper", "xdomainmix", "none", "xdomainmix", 80.9),
     ],
 )
 def test_each_number_of_camelyon17_is_of_one_source_protocol_and_augmentation(
     source, method, augmentation, protocol, accuracy
 ):
     every = published("camelyon17")
-    assert len(every) == 13
+    assert len(every) == 15
     assert {p.model for p in every} == {"densenet121"}
     found = published("camelyon17", method=method, augmentation=augmentation, protocol=protocol)
     (entry,) = [p for p in found if p.source == source]

@@ -104,10 +104,10 @@ def test_every_row_is_found_by_its_data_set():
     assert {name: len(published(name)) for name in counts} == counts
 
 
-def test_medmnist_is_there_with_all_its_sets_under_its_own_protocols_and_the_papers():
+def test_medmnist_is_there_with_all_its_sets_under_its_own_protocols_and_those_of_papers():
     found = [row for row in every() if row["dataset"] in flags()]
     assert {row["dataset"] for row in found} == set(flags())
-    protocols = {source: set() for source in ("MedMNIST benchmark", "LatentDR paper")}
+    protocols = {source: set() for source in {row["source"] for row in found}}
     for row in found:
         protocols[row["source"]].add(row["protocol"])
     assert protocols == {
@@ -115,6 +115,7 @@ def test_medmnist_is_there_with_all_its_sets_under_its_own_protocols_and_the_pap
             *("medmnist-v2-28", "medmnist-v2-224", "medmnist-v2-28-25d", "medmnist-v2-28-3d")
         },
         "LatentDR paper": {"medmnist-224up"},
+        "BSDA paper": {"bsda"},
     }
     assert {row["augmentation"] for row in found} == {""}
     held = [row for row in every() if row["dataset"] in SETS]

@@ -69,7 +69,7 @@ def test_a_fixed_test_split_has_both_metrics_of_every_published_result():
     assert texts == ["medmnist-v2-28", "74.3", "0.943"]
     assert (nearest.cells[0].style, nearest.cells[0].extra) == ("same", "same protocol")
     assert other.cells[0].style == ""
-    assert len(table.rows) == 1 + 10
+    assert len(table.rows) == 1 + 15
 
 
 def test_without_parts_ours_is_a_dash():
