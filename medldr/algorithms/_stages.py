@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import torch
-from pydantic import Field
 from torch import Tensor
 
 from medldr.algorithms.base import AlgorithmConfig
@@ -12,26 +11,24 @@ from medldr.models.base import FeatureModel, Tap
 from medldr.types import Batch, DataSpec, StepOutput
 
 
-class AtStagesConfig(AlgorithmConfig):
-    """Keys of a method that changes the outputs of stages."""
-
-    p: float = Field(0.5, ge=0, le=1, description="probability that a stage's output is changed")
-    eps: float = Field(1e-6, gt=0, description="added to every variance")
-
-
 class AtStages(ERM):
     """Mean classification loss of a batch whose maps are changed along the way.
 
     Attributes:
         taps: By stage, all the one bound method `changed`.
+        p: Probability that a stage's output is changed.
     """
 
-    config: AtStagesConfig
-
     def __init__(
-        self, config: AtStagesConfig, spec: DataSpec, model: FeatureModel, stages: tuple[str, ...]
+        self,
+        config: AlgorithmConfig,
+        spec: DataSpec,
+        model: FeatureModel,
+        stages: tuple[str, ...],
+        p: float,
     ) -> None:
         super().__init__(config, spec, model)
+        self.p = p
         model.require_stages(stages, "algorithm.stages", maps=True)
         self.taps: dict[str, Tap] = dict.fromkeys(stages, self.changed)
 
@@ -41,7 +38,7 @@ class AtStages(ERM):
 
     def draw_stages(self) -> list[str]:
         """The stages whose output is changed in this step, each with probability p."""
-        active = torch.rand(len(self.taps)) < self.config.p
+        active = torch.rand(len(self.taps)) < self.p
         return [stage for stage, on in zip(self.taps, active.tolist(), strict=True) if on]
 
     def loss(self, model: FeatureModel, batch: Batch) -> StepOutput:

@@ -41,17 +41,20 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from medldr.algorithms._stages import AtStages, AtStagesConfig, moved, style
+from medldr.algorithms._stages import AtStages, moved, style
+from medldr.algorithms.base import AlgorithmConfig
 from medldr.models.base import FeatureModel
 from medldr.types import DataSpec
 
 TITLE = "DSU"
 
 
-class DSUConfig(AtStagesConfig):
+class DSUConfig(AlgorithmConfig):
     """Keys of DSU."""
 
     name: Literal["dsu"] = "dsu"
+    p: float = Field(0.5, ge=0, le=1, description="probability that a stage's styles are redrawn")
+    eps: float = Field(1e-6, gt=0, description="added to every variance")
     stages: tuple[Literal["stem", "stage1", "stage2", "stage3", "stage4"], ...] | None = Field(
         None, min_length=1, description="stages to redraw styles after; unset: all of the network"
     )
@@ -63,7 +66,7 @@ class DSU(AtStages):
     config: DSUConfig
 
     def __init__(self, config: DSUConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model, config.stages or model.stages)
+        super().__init__(config, spec, model, config.stages or model.stages, config.p)
 
     def changed(self, value: Tensor) -> Tensor:
         """The tap: new noise for every image and channel."""

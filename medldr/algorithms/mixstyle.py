@@ -45,8 +45,8 @@ import torch
 from pydantic import Field, field_validator
 from torch import Tensor
 
-from medldr.algorithms._stages import AtStages, AtStagesConfig, moved, style
-from medldr.algorithms.base import require_domains
+from medldr.algorithms._stages import AtStages, moved, style
+from medldr.algorithms.base import AlgorithmConfig, require_domains
 from medldr.errors import InputError
 from medldr.models.base import FeatureModel
 from medldr.types import Batch, DataSpec, StepOutput
@@ -54,11 +54,13 @@ from medldr.types import Batch, DataSpec, StepOutput
 TITLE = "MixStyle"
 
 
-class MixStyleConfig(AtStagesConfig):
+class MixStyleConfig(AlgorithmConfig):
     """Keys of MixStyle."""
 
     name: Literal["mixstyle"] = "mixstyle"
+    p: float = Field(0.5, ge=0, le=1, description="probability that a stage's output is mixed")
     alpha: float = Field(0.1, gt=0, description="lambda ~ Beta(alpha, alpha); small: near 0 or 1")
+    eps: float = Field(1e-6, gt=0, description="added to every variance")
     stages: tuple[Literal["stem", "stage1", "stage2", "stage3", "stage4"], ...] = Field(
         ("stage1", "stage2", "stage3"), description="stages to mix after; never the network's last"
     )
@@ -88,7 +90,7 @@ class MixStyle(AtStages):
     config: MixStyleConfig
 
     def __init__(self, config: MixStyleConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model, config.stages)
+        super().__init__(config, spec, model, config.stages, config.p)
         _spare_the_last(config.stages, model.stages)
         self.cross_domain = config.partners == "cross_domain"
         if self.cross_domain:
