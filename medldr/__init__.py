@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from medldr.checking.data_check import data_check
     from medldr.config.catalogue import list_algorithms, list_datasets, list_models
     from medldr.config.load import load_config
+    from medldr.encoding.encode import features
     from medldr.errors import InputError
     from medldr.evaluation.comparison.study_plan import plan
     from medldr.evaluation.score_table import results
@@ -37,6 +38,7 @@ _NAMES = {
     "checking.data_check": "data_check",
     "config.catalogue": "list_algorithms list_datasets list_models",
     "config.load": "load_config",
+    "encoding.encode": "features",
     "errors": "InputError",
     "evaluation.comparison.study_plan": "plan",
     "evaluation.score_table": "results",

@@ -30,6 +30,7 @@ from medldr.commands.common_options import (
 )
 from medldr.commands.data_group import data_app
 from medldr.commands.export import export
+from medldr.commands.features import features
 from medldr.commands.new import new
 from medldr.commands.open_page import open_page
 from medldr.commands.plan import plan
@@ -228,7 +229,7 @@ def schema(
 
 PANELS: Final[Mapping[str, Mapping[str, Callable[..., None]]]] = {
     "Start": {"quickstart": quickstart, "list": list_, "doctor": doctor, "schema": schema},
-    "Your own data": {"new": new, "plan": plan},
+    "Your own data": {"new": new, "plan": plan, "features": features},
     "Train": {"train": train, "evaluate": evaluate, "sweep": sweep},
     "Compare and read": {
         "compare": compare, "report": report, "open": open_page, "analyze": analyze,

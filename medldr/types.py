@@ -36,7 +36,7 @@ class Batch(NamedTuple):
     """Some samples, as an algorithm receives them.
 
     Attributes:
-        image: ``(B, C, [D,] H, W)`` float32, after the pixel rule.
+        image: ``(B, C, [D,] H, W)`` float32, after the pixel rule; of stored latents ``(B, D)``.
         label: ``(B,)`` int64, or ``(B, L)`` float32 for multi-label, where NaN means missing.
         domain: ``(B,)`` int64; 0..n-1 within `DataSpec.train_domains`, -1 for any other domain.
         group: ``(B,)`` int64; number of the group (patient, slide), -1 where there are none.
@@ -95,8 +95,9 @@ class DataSpec:
         task: Kind of labels.
         class_names: One name per class (multi-class, binary, ordinal) or per label (multi-label).
         class_counts: Training rows actually used, per class; positives per label for multi-label.
-        channels: Channels of the image tensor after the pixel rule; of each view.
-        spatial_size: ``(H, W)`` or ``(D, H, W)`` after the pixel rule.
+        channels: Channels of the image tensor after the pixel rule; of each view. The numbers of
+            each latent where these are stored.
+        spatial_size: ``(H, W)`` or ``(D, H, W)`` after the pixel rule; empty for stored latents.
         domains: All domains of the dataset; empty where it has none.
         train_domains: Those that training rows come from, in the order `Batch.domain` counts.
         views: Images of each item that the network sees one by one, ``(B, views * channels, ...)``;
@@ -119,7 +120,7 @@ class DataSpec:
 
     @property
     def spatial_dims(self) -> int:
-        """2 for pictures, 3 for volumes."""
+        """2 for pictures, 3 for volumes, 0 for stored latents."""
         return len(self.spatial_size)
 
     @property

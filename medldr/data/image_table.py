@@ -150,7 +150,7 @@ class ImageTable:
             any other table of two classes is binary too; see `medldr.data.spec`.
         class_names: One name per class or per label.
         images: ``(N, C, [D,] H, W)`` uint8, or float32 in [0, 1] where 8 bits do not hold a scan;
-            in memory, memory-mapped, or read when asked for.
+            in memory, memory-mapped, or read when asked for. Stored latents are ``(N, D)`` float32.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
         ids: ``(N,)`` text, unique.
         splits: ``(N,)`` text: one of `SPLITS`, or empty where the dataset has no splits of its own.
@@ -203,6 +203,11 @@ class ImageTable:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def latents(self) -> bool:
+        """Whether these are stored latents, of which there is no picture."""
+        return self.images.ndim == 2
 
     @property
     def facts_of_images(self) -> Mapping[str, tuple[Facts | None, ...]]:

@@ -119,7 +119,7 @@ def predict_and_score(
         )
         further = None if rule == reported else rule
         if further is None:
-            wanted = config.machine.thumbnails
+            wanted = config.machine.thumbnails and not data.table.latents
             pictures = picture_mistakes(predicted, data.table, data.rows) if wanted else None
             write_mistakes(folder, pictures)
             inputs, centre = describe_inputs(

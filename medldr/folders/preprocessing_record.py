@@ -32,11 +32,11 @@ class Shape(Record):
 
     Attributes:
         channels: Number of channels ``C``.
-        spatial_size: ``(H, W)``, or ``(X, Y, Z)``.
+        spatial_size: ``(H, W)``, or ``(X, Y, Z)``; empty for stored latents.
     """
 
     channels: int = Field(ge=1)
-    spatial_size: tuple[int, ...] = Field(min_length=2, max_length=3)
+    spatial_size: tuple[int, ...] = Field(max_length=3)
 
 
 class Stored(Shape):

@@ -47,19 +47,22 @@ def build_model(
     module = plugins.load("models", config.name)
     config = _complete(module, config, root)
     supported = _supported_dims(config.name)
-    if config.slices is not None and spec.spatial_dims == 2:
+    if config.slices is not None and spec.spatial_dims != 3:
         raise InputError(
-            f"model.slices: {config.slices} is for volumes, and these images are pictures of size "
-            f"{spec.spatial_size}. Leave model.slices out"
+            f"model.slices: {config.slices} is for volumes, and these are {_kind(spec)}. Leave "
+            "model.slices out"
         )
     seen = spec if config.slices is None else of_one_slice(spec)
     if seen.spatial_dims not in supported:
         others = [n for n in plugins.names("models") if spec.spatial_dims in _supported_dims(n)]
+        slices = ""
+        if spec.spatial_dims == 3 and 2 in supported:
+            slices = (
+                f"; or set model.slices: attention, and {config.name} sees each slice as a picture"
+            )
         raise InputError(
-            f"model.name: {config.name} is for {_axes(supported)} images, but these are "
-            f"{spec.spatial_dims}D, of size {spec.spatial_size}. "
-            f"Models that fit: {', '.join(others)}; or set model.slices: attention, and "
-            f"{config.name} sees each slice as a picture"
+            f"model.name: {config.name} is for {_kinds(supported)}, but these are {_kind(spec)}. "
+            f"Models that fit: {', '.join(others)}{slices}"
         )
     if config.head == "corn" and spec.task != "ordinal":
         raise InputError(
@@ -213,5 +216,12 @@ def _supported_dims(name: str) -> tuple[int, ...]:
     return dims
 
 
-def _axes(dims: Iterable[int]) -> str:
-    return " and ".join(f"{n}D" for n in dims)
+def _kinds(dims: Iterable[int]) -> str:
+    return " and ".join(f"{n}D images" if n else "stored latents" for n in dims)
+
+
+def _kind(spec: DataSpec) -> str:
+    """What the data are, in words."""
+    if not spec.spatial_dims:
+        return f"stored latents of {spec.channels} numbers"
+    return f"{spec.spatial_dims}D images, of size {spec.spatial_size}"

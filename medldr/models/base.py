@@ -341,6 +341,11 @@ class FeatureModel(nn.Module):
             InputError: Naming the stage, the network's own and the cure.
         """
         for name in names:
+            if not self.stages:
+                raise InputError(
+                    f"{who}: stored latents have no stages, and this method changes those of a "
+                    "network. Choose a method that works on latents, such as erm, latentdr or coral"
+                )
             if name not in self.stages:
                 raise InputError(
                     f"{who}: this network has no stage {name!r}.{did_you_mean(name, self.stages)} "

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.listing.folders import HEAT_PAGE, holds_heat_maps
+from medldr.errors import InputError
 from medldr.folders.files import check_replaceable, whole_folder, write_text
 from medldr.plugins import takes_plugins
 from medldr.prediction.answers import Answers, Unreadable, refuse_no_answer
@@ -105,6 +106,11 @@ def explain(
         InputError: As `medldr.predict`, or if no item can be used, or `out` holds something.
     """
     loaded = load_runs(runs, device, precision)
+    if not loaded[0].record.input.spatial_size:
+        raise InputError(
+            f"{loaded[0].folder} was trained on stored latents, of which no heat map can be drawn: "
+            "predict without --explain, or explain a run on the images themselves"
+        )
     out = Path(out)
     check_replaceable(out, "heat maps", holds_heat_maps, force=force)
     with whole_folder(out) as folder:  # an end on the way leaves what was there

@@ -68,7 +68,9 @@ class Trained:
         self.dtype = np.dtype(stored.dtype)
         self.shape = (stored.channels, *stored.spatial_size)
         self.pipeline = recorded_pipeline(self.record)
-        self.reader = ItemReader(self.record.reading, stored.spatial_size, self.dtype)
+        self.reader = ItemReader(
+            self.record.reading, stored.spatial_size, self.dtype, stored.channels
+        )
         self.batch_size = self.config.evaluation.batch_size
 
     @property

@@ -54,7 +54,7 @@ def views_of(names: Sequence[str], axes: int) -> list[View]:
 
     Args:
         names: As `check_views` allows.
-        axes: 2 for pictures, 3 for volumes.
+        axes: 2 for pictures, 3 for volumes, 0 for stored latents, of which there is one view.
 
     Example:
         >>> image = torch.arange(4).view(1, 1, 2, 2)
@@ -63,6 +63,8 @@ def views_of(names: Sequence[str], axes: int) -> list[View]:
         >>> len(views_of(["left_right", "up_down", "quarter_turns"], 2))
         8
     """
+    if not axes:
+        return [lambda latents: latents]
     directions = DIRECTIONS[axes]
     mirrored = [2 + directions.index(name) for name in names if name != TURNS]
     turns = range(4) if TURNS in names else range(1)

@@ -95,8 +95,9 @@ class PixelRule(Protocol):
 
 
 def memory_format(spatial_dims: int) -> torch.memory_format:
-    """Memory layout of image batches: channels last, in 2D and in 3D."""
-    return torch.channels_last if spatial_dims == 2 else torch.channels_last_3d
+    """Memory layout of image batches: channels last, in 2D and in 3D; latents have none."""
+    layouts = {2: torch.channels_last, 3: torch.channels_last_3d}
+    return layouts.get(spatial_dims, torch.contiguous_format)
 
 
 def to_float(image: Tensor) -> Tensor:

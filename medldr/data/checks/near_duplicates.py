@@ -50,7 +50,7 @@ def near_pairs(images: Images, parts: NDArray[np.int64]) -> list[Near]:
     Returns:
         The pairs, most alike first. Equal images are among them, constant ones are not.
     """
-    if min(images.shape[2:]) < _EDGE:
+    if min(images.shape[2:], default=0) < _EDGE:
         return []
     rows = np.flatnonzero(parts >= 0)
     prints = list(each_part(images, rows, _prints, title="comparing images"))

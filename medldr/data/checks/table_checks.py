@@ -43,11 +43,13 @@ def validate_table(table: ImageTable) -> None:
             f"{name}: a binary task has two classes, but there are {len(table.class_names)}: "
             f"{', '.join(table.class_names)}. With more than two the task is multi-class"
         )
-    if table.images.dtype not in (np.uint8, np.float32) or table.images.ndim not in (4, 5):
+    kind, axes = table.images.dtype, table.images.ndim
+    latents = kind == np.float32 and axes == 2
+    if not latents and (kind not in (np.uint8, np.float32) or axes not in (4, 5)):
         raise InputError(
-            f"{name}: images are {table.images.dtype} with shape {table.images.shape}; expected "
-            "uint8 from 0 to 255 or float32 from 0 to 1, (N, C, H, W), or (N, C, D, H, W) for "
-            "volumes"
+            f"{name}: images are {kind} with shape {table.images.shape}; expected uint8 from 0 to "
+            "255 or float32 from 0 to 1, (N, C, H, W), or (N, C, D, H, W) for volumes; or stored "
+            "latents, (N, D) float32"
         )
     for column in ("images", "labels", "splits", "domains", "groups"):
         length = len(getattr(table, column))

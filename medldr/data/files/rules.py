@@ -33,6 +33,9 @@ OWN_PICTURE: Final = "own picture"
 PICTURE: Final = "picture"
 """Ways in which items become stored images, as a run's record names them."""
 
+LATENTS: Final = "latents"
+"""What an encoder made of images, which are not at hand."""
+
 PACK: Final = "pack"
 """Images from a pack without its original files: how they were read is not known."""
 

@@ -18,6 +18,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from medldr.errors import InputError, MissingExtraError
 from medldr.folders.files import reading
 
@@ -104,22 +107,61 @@ def read_parquet(path: Path, where: str) -> list[Line]:
 
     Raises:
         MissingExtraError: Without pyarrow.
-        InputError: If it cannot be read, or a column holds lists, bytes or other things that are
-            not one text, number, truth value or date; names the column.
+        InputError: If it cannot be read, or a column holds bytes or other things that are not one
+            text, number, truth value or date; names the column. Columns of lists are left out.
     """
+    table = _parquet(path, where, None)
+    types: Any = importlib.import_module("pyarrow").types
+    cells = {
+        name: _texts(column, f"{where}: the column {name!r}")
+        for name, column in zip(table.column_names, table.columns, strict=True)
+        if not types.is_list(column.type)  # such as latents, which `read_lists` reads
+    }
+    rows = enumerate(zip(*cells.values(), strict=True), 1)
+    return [Line(0, list(cells)), *(Line(number, list(cells)) for number, cells in rows)]
+
+
+def _parquet(path: Path, where: str, only: list[str] | None) -> Any:
+    """A Parquet file, or these columns of it."""
     try:
         parquet: Any = importlib.import_module("pyarrow.parquet")
     except ImportError as error:
         raise MissingExtraError("pyarrow", "parquet", f"{where}: reading Parquet") from error
     # A file by its handle: pyarrow would read meaning into names, such as year=2020.
     with reading(path, "a readable Parquet file", name=where), path.open("rb") as file:
-        table = parquet.read_table(file)
-    columns = [
-        _texts(column, f"{where}: the column {name!r}")
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    rows = enumerate(zip(*columns, strict=True), 1)
-    return [Line(0, table.column_names), *(Line(number, list(cells)) for number, cells in rows)]
+        return parquet.read_table(file, columns=only)
+
+
+def read_lists(path: Path, name: str, key: str) -> NDArray[np.float32]:
+    """A column of a Parquet file in which each cell is a list of numbers, all of one length.
+
+    Args:
+        path: The file.
+        name: The column.
+        key: The key that names it, for messages.
+
+    Returns:
+        ``(N, n)``.
+
+    Raises:
+        MissingExtraError: Without pyarrow.
+        InputError: If there is no such column, or its cells are not such lists.
+    """
+    where = f"{key}: {path}"
+    table = _parquet(path, where, [name])
+    if not table.column_names:
+        raise InputError(f"{where} has no column {name!r}")
+    cells = table.column(0).to_pylist()
+    lengths = {len(cell) if isinstance(cell, list) else -1 for cell in cells}
+    if len(lengths) != 1 or lengths & {-1, 0}:
+        raise InputError(
+            f"{where}: the column {name!r} does not hold a list of numbers in each row, all of one "
+            "length"
+        )
+    try:
+        return np.array(cells, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: the column {name!r} holds more than numbers") from error
 
 
 def _texts(column: Any, where: str) -> list[str]:

@@ -22,9 +22,10 @@ from medldr.data.files.facts import Facts
 from medldr.data.files.geometry import squashed
 from medldr.data.files.image import image_of_item, read_images
 from medldr.data.files.intensity import to_unit, value_range
+from medldr.data.files.latent import one_latent, read_array
 from medldr.data.files.picture import read_picture
 from medldr.data.files.rgb import OwnRules, as_image, decode
-from medldr.data.files.rules import OWN_PICTURE, PACK, PICTURE, SCAN, Rules
+from medldr.data.files.rules import LATENTS, OWN_PICTURE, PACK, PICTURE, SCAN, Rules
 from medldr.data.files.scan import Scan, ScanError, Source, times
 from medldr.data.seen import digests_of_item
 from medldr.errors import InputError
@@ -52,6 +53,7 @@ class ItemReader:
         reading: As `medldr.data.files.rules.reading_of` gave it.
         size: ``(H, W)`` or ``(X, Y, Z)`` of a stored image.
         dtype: Of a stored image: uint8 from 0 to 255, or float32 from 0 to 1.
+        channels: Numbers of a stored latent.
 
     Attributes:
         digests: Kinds of digests that each item read from a file is to have.
@@ -61,9 +63,14 @@ class ItemReader:
     """
 
     def __init__(
-        self, reading: Mapping[str, Any], size: tuple[int, ...], dtype: np.dtype[Any]
+        self,
+        reading: Mapping[str, Any],
+        size: tuple[int, ...],
+        dtype: np.dtype[Any],
+        channels: int = 0,
     ) -> None:
         self.size = size
+        self.channels = channels
         self.dtype = dtype
         self.digests: Collection[str] = ()
         rules = dict(reading)
@@ -78,6 +85,8 @@ class ItemReader:
                     "how a file becomes an image is not known: the run was evaluated from a pack, "
                     "without the original files. Run `medldr evaluate` on it where they are"
                 )
+            elif self.kind == LATENTS:
+                self.bag = str(rules.get("bag", "refuse"))
             elif self.kind != PICTURE:
                 raise InputError(
                     f"images were read as {self.kind!r}, which this version of medldr does not "
@@ -100,6 +109,17 @@ class ItemReader:
             scans = read_images(source, self.rules)
             values = [None if scan is None else scan.values for scan in scans]
             return self._with_digests(self.of_scans(scans, source), *values)
+        if self.kind == LATENTS:
+            try:
+                latent = one_latent(read_array(source.path, source.part), self.bag)
+            except InputError as error:
+                raise ScanError(str(error)) from error
+            if len(latent) != self.channels:
+                raise ScanError(
+                    f"it has {len(latent)} numbers, and those of training have {self.channels}: is "
+                    "it of another encoder?"
+                )
+            return self._with_digests(NewItem(latent, None), latent)
         height, width = self.size
         if source.part:
             raise ScanError(f"it has no part {source.part!r}: this network reads whole pictures")

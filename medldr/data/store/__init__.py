@@ -6,7 +6,16 @@ Scans are kept by themselves, in the cache, once a run has read them. Both are w
 """
 
 from medldr.data.store.kept import stored
-from medldr.data.store.pack import Pack, find_pack, open_pack, usual_place
+from medldr.data.store.pack import Pack, find_pack, open_pack, pack_of_latents, usual_place
 from medldr.data.store.packing import make_pack, verify
 
-__all__ = ["Pack", "find_pack", "make_pack", "open_pack", "stored", "usual_place", "verify"]
+__all__ = [
+    "Pack",
+    "find_pack",
+    "make_pack",
+    "open_pack",
+    "pack_of_latents",
+    "stored",
+    "usual_place",
+    "verify",
+]

@@ -54,7 +54,12 @@ class Blocks:
 
     @classmethod
     def of(cls, images: Images, most: int | None = None) -> Blocks:
-        """Blocks of at most so many bytes; unset: 16 MiB, a second's work."""
+        """Blocks of at most so many bytes; unset: 16 MiB, a second's work.
+
+        Latents take longer to make than to write, so their blocks are of 256 rows.
+        """
+        if images.ndim == 2:
+            return cls(len(images), 256)
         row = math.prod(images.shape[1:]) * images.dtype.itemsize
         return cls(len(images), max(1, (most or BLOCK_BYTES) // max(1, row)))
 

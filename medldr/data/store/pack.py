@@ -135,6 +135,20 @@ def open_pack(folder: Path, section: DatasetConfig) -> Pack:
     return Pack(folder, facts, proven_images(folder, facts))
 
 
+def pack_of_latents(folder: Path) -> Pack:
+    """A folder that `medldr features` wrote, opened.
+
+    Raises:
+        InputError: If it is not one, unfinished or damaged.
+    """
+    facts = read_facts(folder)
+    if facts.encoder is None:
+        raise InputError(
+            f"{folder} is a pack of images, not of latents. `medldr features` makes latents of them"
+        )
+    return Pack(folder, facts, proven_images(folder, facts))
+
+
 def _listed(keys: dict[str, Any]) -> str:
     rest = ", ".join(f"{key}={value}" for key, value in keys.items() if key != "name")
     return f"{keys.get('name')}{f' ({rest})' if rest else ' (nothing else set)'}"

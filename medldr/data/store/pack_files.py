@@ -16,7 +16,7 @@ import functools
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,7 +64,9 @@ class PackFacts(_Strict):
         dataset: Name of the table.
         task: Kind of labels.
         class_names: As the data set has them.
-        shape: ``(N, C, [D,] H, W)``.
+        shape: ``(N, C, [D,] H, W)``; of latents ``(N, D)``.
+        dtype: ``uint8``, or ``float32`` for latents.
+        encoder: What made the latents; null in a pack of images.
         label_dtype: Of the labels, because a run's data hash depends on it.
         keys: Keys of the `data` section that decide the content, where they are not the defaults.
         hashes: Checksums that the data set knows of its files.
@@ -86,6 +88,8 @@ class PackFacts(_Strict):
     task: Task
     class_names: tuple[str, ...]
     shape: tuple[int, ...]
+    dtype: Literal["uint8", "float32"] = "uint8"
+    encoder: dict[str, JsonValue] | None = None
     label_dtype: str
     keys: dict[str, JsonValue]
     hashes: dict[str, str]
@@ -144,7 +148,7 @@ def write_facts(folder: Path, facts: PackFacts) -> None:
     write_json(folder / FACTS, {**content, CHECKSUMS: {FACTS: checksum_of_content(content)}})
 
 
-def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.uint8]]:
+def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[Any]]:
     """The pixels of a pack, read-only and memory-mapped.
 
     Several processes may read them at once, also forked ones.
@@ -159,9 +163,10 @@ def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[np.ui
         if size != expected:
             raise ValueError(f"it has {size:,} bytes, but {expected:,} were written")
         images = np.load(path, mmap_mode="r", allow_pickle=False)
-        same = (images.shape, images.dtype) == (facts.shape, np.uint8)
+        same = (images.shape, images.dtype) == (facts.shape, np.dtype(facts.dtype))
         if not isinstance(images, np.memmap) or not same or not images.flags.c_contiguous:
-            raise ValueError(f"it is {images.dtype} {images.shape}, not uint8 {facts.shape}")
+            expected_array = f"{facts.dtype} {facts.shape}"
+            raise ValueError(f"it is {images.dtype} {images.shape}, not {expected_array}")
     except (OSError, ValueError, EOFError) as error:
         raise InputError(f"{path} is missing or damaged ({error}). {AGAIN}") from error
     return images

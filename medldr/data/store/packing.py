@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
 
 from medldr.console import Console
 from medldr.data.checks.table_checks import check_table, looks_of
@@ -55,7 +56,13 @@ _LISTED: Final = 10
 
 
 def make_pack(
-    table: ImageTable, section: DatasetConfig, folder: Path, *, workers: int, console: Console
+    table: ImageTable,
+    section: DatasetConfig,
+    folder: Path,
+    *,
+    workers: int,
+    console: Console,
+    encoder: dict[str, JsonValue] | None = None,
 ) -> Literal["made", "there", "replaced"]:
     """Pack a table, unless its folder holds just that already; one process at a time.
 
@@ -65,6 +72,7 @@ def make_pack(
         folder: Folder of the pack.
         workers: Processes that decode; 0 decodes in this one.
         console: Where to report progress.
+        encoder: What makes latents, where these are packed.
 
     Raises:
         InputError: If the folder is something else, or pictures cannot be read.
@@ -80,7 +88,7 @@ def make_pack(
         replaced = folder.exists()
         if replaced and _agrees(folder, table, section, console):
             return "there"
-        _write(table, section, folder, workers, console)
+        _write(table, section, folder, workers, console, encoder)
         return "replaced" if replaced else "made"
 
 
@@ -160,7 +168,12 @@ def _is_of_others(folder: Path, section: DatasetConfig) -> bool:
 
 
 def _write(
-    table: ImageTable, section: DatasetConfig, folder: Path, workers: int, console: Console
+    table: ImageTable,
+    section: DatasetConfig,
+    folder: Path,
+    workers: int,
+    console: Console,
+    encoder: dict[str, JsonValue] | None,
 ) -> None:
     """Write a pack, or what an unfinished one lacks; one in its place is replaced at the end."""
     digests = write_array(
@@ -174,7 +187,7 @@ def _write(
         room="or choose a folder on another disk with --out",
     )
     with storage_errors(folder):
-        _describe(table, section, partial_of(folder), digests, console)
+        _describe(table, section, partial_of(folder), digests, console, encoder)
         take_name(folder)
 
 
@@ -198,6 +211,7 @@ def _describe(
     partial: Path,
     digests: list[str],
     console: Console,
+    encoder: dict[str, JsonValue] | None,
 ) -> None:
     """Read everything back, look at every image once, and write what the pack is."""
     images = _read_back(partial / IMAGES, Blocks.of(table.images), digests, console)
@@ -209,6 +223,8 @@ def _describe(
         task=table.task,
         class_names=table.class_names,
         shape=tuple(int(n) for n in table.images.shape),
+        dtype="uint8" if table.images.dtype == np.uint8 else "float32",
+        encoder=encoder,
         label_dtype=table.labels.dtype.name,
         keys=deciding_keys(section),
         hashes=table.hashes,
@@ -230,9 +246,7 @@ def _describe(
     write_facts(partial, facts.model_copy(update={"findings": tuple(check_table(packed))}))
 
 
-def _read_back(
-    path: Path, blocks: Blocks, digests: list[str], console: Console
-) -> NDArray[np.uint8]:
+def _read_back(path: Path, blocks: Blocks, digests: list[str], console: Console) -> NDArray[Any]:
     """`images.npy`, each block compared with its hash, as the disk itself gives it back.
 
     Raises:
@@ -242,7 +256,7 @@ def _read_back(
         os.fsync(file.fileno())
         if hasattr(os, "posix_fadvise"):  # not from the memory before the disk
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    images: NDArray[np.uint8] = np.load(path, mmap_mode="r", allow_pickle=False)
+    images: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
     bad = other_blocks(images, blocks, dict(enumerate(digests)), console, "verifying")
     if bad:
         raise StorageError(

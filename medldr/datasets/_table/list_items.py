@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -35,14 +35,20 @@ _FAULTS: Final = 8
 _FOLD: Final = re.compile(r"(folds?[-_ ]*)?\d+(\.0)?", re.IGNORECASE)
 
 
-def list_items(config: Config) -> Listing:
+def list_items(
+    config: Config, sources: Callable[[int], list[Source | None]] | None = None
+) -> Listing:
     """Read and check all text of a data set; no scan is opened.
+
+    Args:
+        config: Its keys.
+        sources: Where the item of each of so many rows is; unset: where its path says.
 
     Raises:
         InputError: If anything of it is missing, contradictory or unclear. Names file, line, key
             and cure; files, repeated rows and missing labels are all in one message.
     """
-    rows = read_rows(config)
+    rows = read_rows(config, sources)
     faults = _Faults()
     left_out = check_rows(rows, config)
     if left_out.faults:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -25,8 +25,12 @@ _LOOKED_AT: Final = 20
 """Cells of a column by which it is seen to hold paths."""
 
 
-def read_rows(config: Config) -> Rows:
+def read_rows(config: Config, sources: Callable[[int], list[Source | None]] | None = None) -> Rows:
     """Read the text of a data set; no scan is opened.
+
+    Args:
+        config: Its keys.
+        sources: Where the item of each of so many rows is; unset: where its path says.
 
     Raises:
         InputError: If it cannot be read, or a column does not exist.
@@ -53,9 +57,12 @@ def read_rows(config: Config) -> Rows:
     if file.suffix.lower() == ARCHIVE:
         sheet, config = read_archive(file, config)
         rows = _of_sheet(sheet, config, file.parent)
-        sources: list[Source | None] = [Source(file, member) for member in rows.texts]
-        return replace(rows, positions=[], places=Places(sources, rows.texts, {}))
+        members: list[Source | None] = [Source(file, member) for member in rows.texts]
+        return replace(rows, positions=[], places=Places(members, rows.texts, {}))
     sheet = read_sheet(file, "data.file", config.sheet, _filled(config).values())
+    if sources is not None:
+        rows = _of_sheet(sheet, config, file.parent)
+        return replace(rows, places=Places(sources(len(rows)), rows.texts, {}))
     root = file.parent if root is None else root.expanduser()
     if not root.is_dir():
         raise InputError(

@@ -62,7 +62,7 @@ def simple_controls(
     """Train and score the controls.
 
     Args:
-        table: The data set; nothing is done for several labels.
+        table: The data set; nothing is done for several labels or stored latents.
         plans: Rows of each split, for each way a run divides them.
         positive_class: Value of `evaluation.positive_class`.
 
@@ -70,7 +70,7 @@ def simple_controls(
         One for each set of numbers and plan that has a test split and five training rows of each
         class in it.
     """
-    if table.labels.ndim == 2:
+    if table.labels.ndim == 2 or table.latents:
         return []
     sets: dict[ControlName, NDArray[np.float64]] = {}
     rows = np.arange(len(table))

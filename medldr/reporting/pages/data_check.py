@@ -92,8 +92,10 @@ def overview(
     """
     table = found.table
     domains = len(set(table.domains.tolist()) - {""})
-    size = " x ".join(map(str, table.images.shape[2:]))
-    subtitle = f"{len(table):,} images of {size} pixels, {len(table.class_names)} classes"
+    channels, *axes = table.images.shape[1:]
+    size = f"{' x '.join(map(str, axes))} pixels" if axes else f"{channels} numbers"
+    what = "images" if axes else "latents"
+    subtitle = f"{len(table):,} {what} of {size}, {len(table.class_names)} classes"
     subtitle += f", {counted(domains, 'domain', 'domains')}" if domains else ""
     reasons = [hide_ids(text, ids) for text in reasons_of(found, controls)]
     counts = Section("counts", "", "", [own_counts(found)])
@@ -274,7 +276,9 @@ def _controls(controls: Sequence[Control]) -> Section | None:
 
 
 def _pictures(found: Inspection, ids: Collection[str]) -> Section | None:
-    """Some images of each domain, as a network would see them."""
+    """Some images of each domain, as a network would see them; nothing of stored latents."""
+    if found.table.latents:
+        return None
     domains = np.unique(found.table.domains).tolist()
     blocks: list[Block] = []
     for domain in domains[:_MOST_DOMAINS]:

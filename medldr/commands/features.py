@@ -1,0 +1,48 @@
+"""`medldr features`: the latents of a data set's images, stored once for many runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from medldr.commands.common_options import Device, Force, Overrides
+from medldr.console import Console
+
+
+def features(
+    source: Annotated[
+        str,
+        typer.Argument(
+            help="A configuration, whose network starts from the weights that it names, or the "
+            "folder of a finished run, whose network was trained.",
+            metavar="CONFIG|RUN",
+        ),
+    ],
+    overrides: Overrides = None,
+    out: Annotated[Path, typer.Option("--out", help="The folder of latents to write.")] = Path(
+        "latents"
+    ),
+    precision: Annotated[
+        str, typer.Option("--precision", help="float32, bfloat16 or float16, of the encoder.")
+    ] = "float32",
+    device: Device = None,
+    force: Force = False,
+) -> None:
+    """Store what an encoder makes of every image, so that methods train on it in minutes.
+
+    What was killed goes on where it stopped. `data: {name: features, root: FOLDER}` trains on it.
+    """
+    from medldr.encoding import features as store
+
+    made = store(source, overrides or (), out, precision=precision, device=device, force=force)
+    console = Console(highlight=False)
+    said = {"there": "are there already", "made": "stored", "replaced": "stored anew"}[made.made]
+    console.print(
+        f"{made.images:,} latents of {made.dim:,} numbers {said}: {made.folder}\n"
+        f"train on them: medldr train recipe/own_features ... or, in a study, "
+        f"data: {{name: features, root: {made.folder}}}",
+        soft_wrap=True,
+        markup=False,
+    )

@@ -1,0 +1,127 @@
+"""Latents in the files that other programs write: `.npy`, `.npz`, `.h5`, `.pt`.
+
+Source:
+    TRIDENT and CLAM keep the latents of a slide's patches as ``features`` ``(n, D)`` or
+    ``(1, n, D)`` beside their ``coords``, in HDF5, or as a tensor of that shape. Nothing is
+    unpickled but tensors.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from medldr.errors import InputError, MissingExtraError, did_you_mean, some
+from medldr.folders.files import reading
+
+NAME: Final = "features"
+"""What the array is called where a file holds several."""
+HDF5: Final = (".h5", ".hdf5")
+TORCH: Final = (".pt", ".pth")
+ENDINGS: Final = (".npy", ".npz", *HDF5, *TORCH)
+
+
+def read_array(path: Path, member: str = "") -> NDArray[np.float32]:
+    """All latents of a file.
+
+    Args:
+        path: The file; its ending says what it is.
+        member: Which array of it; empty: its only one, or ``features``.
+
+    Returns:
+        ``(D,)``, ``(n, D)`` or ``(1, n, D)`` float32; narrower floats are widened.
+
+    Raises:
+        InputError: If it cannot be read, holds no such array, or no numbers; names the file.
+    """
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
+        raise InputError(
+            f"{path} is not read as latents, which are in {', '.join(ENDINGS)}. Images become "
+            "latents by `medldr features`"
+        )
+    with reading(path, "a readable file of latents"):
+        if ending == ".npy":
+            values: Any = np.load(path, allow_pickle=False)
+        elif ending == ".npz":
+            with np.load(path, allow_pickle=False) as archive:
+                values = archive[_member(path, archive.files, member)]
+        elif ending in HDF5:
+            values = _hdf5(path, member)
+        else:
+            values = _tensor(path, member)
+        array = np.asarray(values)
+        if array.dtype.kind not in "fiu":
+            raise InputError(f"{path} holds {array.dtype} and no numbers")
+        return array.astype(np.float32)
+
+
+def one_latent(values: NDArray[np.float32], bag: str) -> NDArray[np.float32]:
+    """One latent of what a file holds.
+
+    Args:
+        values: ``(D,)``, or a bag ``(n, D)`` or ``(1, n, D)``.
+        bag: What several become: their ``mean`` or ``max``; ``refuse``: they are a fault.
+
+    Returns:
+        ``(D,)`` float32.
+
+    Raises:
+        InputError: If they are several and `bag` says nothing, or not all of it are numbers.
+    """
+    array = values[0] if values.ndim == 3 and len(values) == 1 else values
+    if array.ndim == 2 and len(array) == 1:
+        array = array[0]
+    if array.ndim == 2 and array.size and bag != "refuse":
+        array = array.mean(0) if bag == "mean" else array.max(0)
+    if array.ndim == 2:
+        raise InputError(
+            f"it holds {len(array)} latents: say in data.bag what they become, such as mean"
+        )
+    if array.ndim != 1 or not array.size:
+        raise InputError(f"its shape is {values.shape}, not that of a latent")
+    if not np.isfinite(array).all():
+        raise InputError("it holds NaN or infinite numbers")
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def _hdf5(path: Path, member: str) -> Any:
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtraError("h5py", "latents", f"reading {path.name}") from error
+    with h5py.File(path, "r") as file:
+        arrays = [name for name, item in file.items() if isinstance(item, h5py.Dataset)]
+        return file[_member(path, arrays, member)][()]
+
+
+def _tensor(path: Path, member: str) -> Any:
+    import pickle
+
+    import torch
+
+    try:
+        stored = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise InputError(
+            f"{path} is refused: it contains more than tensors, and loading it could execute code"
+        ) from error
+    if isinstance(stored, dict):
+        stored = stored[_member(path, list(map(str, stored)), member)]
+    if not isinstance(stored, torch.Tensor):
+        raise InputError(f"{path} holds a {type(stored).__name__} and no tensor")
+    return stored.detach().float().numpy()
+
+
+def _member(path: Path, names: list[str], member: str) -> str:
+    """The array that is meant."""
+    wanted = member or (names[0] if len(names) == 1 else NAME)
+    if wanted not in names:
+        raise InputError(
+            f"{path} has no array {wanted!r}.{did_you_mean(wanted, names)} It has "
+            f"{some(names) if names else 'none'}. Name it after a #, as in {path.name}#latents"
+        )
+    return wanted

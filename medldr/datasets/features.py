@@ -1,0 +1,250 @@
+"""Stored latents: a folder that medldr wrote, or a table of files that other programs wrote.
+
+Each item is one latent of ``D`` numbers. A file with several (the patches of a slide) is a bag,
+which `data.bag` makes one latent of. Labels, domains, groups and splits are as in any data set.
+
+Source:
+    Our choice. Latents are used as they are stored, without a scale of their own: whoever wants
+    them standardised does that where they are made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+from typing import Final, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, model_validator
+
+from medldr.data.config import DatasetConfig, Names
+from medldr.data.files.latent import one_latent, read_array
+from medldr.data.files.rules import LATENTS
+from medldr.data.files.scan import Source
+from medldr.data.image_table import ImageTable
+from medldr.data.listing.item_frame import Listing
+from medldr.data.store import pack_of_latents
+from medldr.data.store.pack_files import FACTS
+from medldr.data.threads import in_threads
+from medldr.datasets._table.config import Config as TableConfig
+from medldr.datasets._table.list_items import list_items
+from medldr.datasets.base import BadFile, check_held_out
+from medldr.errors import InputError
+
+_STEP: Final = 16
+_KEYS: Final = ("sheet", "label", "domain", "group", "split", "id", "columns", "classes", "ordinal")
+"""Keys that mean what they mean of a table of scans."""
+
+
+class Config(DatasetConfig):
+    """Keys of the dataset ``features``."""
+
+    name: Literal["features"] = "features"
+    file: Path | None = Field(
+        None,
+        description="table with a row per item (CSV, TSV, Excel, JSON lines, Parquet); unset: "
+        "data.root is a folder that `medldr features` wrote",
+    )
+    sheet: str | None = Field(None, description="sheet of a workbook; unset: the first")
+    path: str = Field(
+        "path",
+        description="column with the file of each latent: .npy, .npz, .h5 or .pt, its array after "
+        "a # where it has several",
+    )
+    array: Path | None = Field(
+        None,
+        description="one file with the latents of all rows, in the table's order, in place of a "
+        "column of files",
+    )
+    latents: str | None = Field(
+        None, description="column of a Parquet table that holds the latents themselves, as lists"
+    )
+    bag: Literal["refuse", "mean", "max"] = Field(
+        "refuse", description="what a file with several latents becomes: their mean or largest"
+    )
+    label: str | Names = Field(
+        "label", description="column of the class; a list of columns: several labels, each 0 or 1"
+    )
+    domain: str | None = Field(None, description="column of the hospital, scanner or laboratory")
+    group: str | None = Field(None, description="column of the patient, whom no split divides")
+    split: str | None = Field(None, description="column of the split; unset: splits are made")
+    id: str | None = Field(None, description="column of the name of each item; unset: its path")
+    columns: Names = Field(
+        (), description="further columns that results are divided by, such as sex or age"
+    )
+    classes: tuple[str, ...] | None = Field(
+        None, description="all classes in the order of their numbers; unset: those found, sorted"
+    )
+    ordinal: bool = Field(False, description="classes are grades, in the order of their numbers")
+    on_bad_file: Literal["error", "skip"] = Field(
+        "error",
+        description="files that cannot be used: error stops; skip leaves them out and lists them",
+    )
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
+        if self.array is not None and self.latents is not None:
+            raise ValueError("array and latents both say where the latents are; set one")
+        for key in ("array", "latents"):
+            if getattr(self, key) is not None and (self.file is None or self.id is None):
+                raise ValueError(f"{key} needs file, the table of its rows, and id, their names")
+        return self
+
+
+def load(config: Config) -> ImageTable:
+    """Read the table and every latent.
+
+    Raises:
+        InputError: If the table or any latent cannot be used, or latents differ in length; names
+            file and cure.
+    """
+    if config.file is None:
+        return _stored(config)
+    listing = _items(config)
+    name = config.file.stem
+    values, bad = _values(config, listing)
+    listing, notes = listing.without(bad, name, skip=config.on_bad_file == "skip", what="latents")
+    latents = np.stack([value for value in values if value is not None])
+    digest = hashlib.sha256(latents.data).hexdigest()
+    if not listing.multi_label and len(listing.class_names) < 2:
+        raise InputError(f"{name} has a single class: there is nothing to tell apart")
+    single = "ordinal" if config.ordinal else "multi-class"
+    return listing.table(
+        name=name,
+        task="multi-label" if listing.multi_label else single,
+        images=latents,
+        notes=tuple(f"{name}: {note}" for note in (*listing.notes, *notes)),
+        hashes={"images": digest},
+        bad_files=(*listing.skipped, *bad),
+        reading={"kind": LATENTS, "bag": config.bag},
+    )
+
+
+def present(config: Config) -> str:
+    """Where the latents are on this machine, or that they are absent."""
+    place = config.file or config.root
+    if place is None:
+        return "your own (set data.root to a folder of `medldr features`, or data.file)"
+    return f"in {place}" if place.expanduser().exists() else f"missing ({place})"
+
+
+def require(config: Config) -> None:
+    """Check that table or folder are there, and held-out domains in them; no latent is read.
+
+    Raises:
+        InputError: What `load` would raise for these.
+    """
+    if config.file is not None:
+        domains = sorted(set(_items(config).domains.tolist()) - {""})
+        check_held_out(config.held_out, config.file.stem, domains)
+    else:
+        _folder(config)
+
+
+def _folder(config: Config) -> Path:
+    if config.root is None:
+        raise InputError(
+            "data.root is not set: name a folder that `medldr features` wrote, or in data.file a "
+            "table of latents"
+        )
+    folder = config.root.expanduser()
+    if not (folder / FACTS).is_file():
+        raise InputError(
+            f"data.root: {folder} is no folder of latents: it has no {FACTS}. `medldr features` "
+            "writes one"
+        )
+    return folder
+
+
+def _stored(config: Config) -> ImageTable:
+    """The table of a folder that `medldr features` wrote."""
+    folder = _folder(config)
+    pack = pack_of_latents(folder)
+    table = pack.table()
+    check_held_out(config.held_out, table.name, sorted(set(table.domains.tolist()) - {""}))
+    encoder = pack.facts.encoder or {}
+    hashes = {
+        **table.hashes,
+        "latents": hashlib.sha256("".join(pack.facts.blocks).encode()).hexdigest(),
+    }
+    return replace(table, hashes=hashes, reading={"kind": LATENTS, "encoder": encoder})
+
+
+def _items(config: Config) -> Listing:
+    keys = {key: getattr(config, key) for key in _KEYS}
+    if isinstance(config.label, tuple) and len(config.label) == 1:
+        keys["label"] = config.label[0]
+    file = config.file
+    assert file is not None
+    if config.array is None and config.latents is None:
+        of = TableConfig(
+            file=file, root=config.root, path=config.path, on_bad_file=config.on_bad_file, **keys
+        )
+        return list_items(of)
+    where = config.array or file
+
+    def rows(count: int) -> list[Source | None]:
+        return [Source(where.expanduser(), f"[{row}]") for row in range(count)]
+
+    return list_items(TableConfig(file=file, path=str(config.id), **keys), rows)
+
+
+def _values(
+    config: Config, listing: Listing
+) -> tuple[list[NDArray[np.float32] | None], list[BadFile]]:
+    """The latent of each item, or why it has none."""
+    together = None
+    if config.array is not None:
+        together = read_array(config.array.expanduser())
+    elif config.latents is not None:
+        together = _column(config)
+    if together is not None:
+        _check_array(config, together, listing)
+
+    def of(part: range) -> list[NDArray[np.float32] | str]:
+        return [one(row) for row in part]
+
+    def one(row: int) -> NDArray[np.float32] | str:
+        source = listing.sources[row]
+        try:
+            if together is not None:
+                return one_latent(together[int(source.part[1:-1])], config.bag)
+            return one_latent(read_array(source.path, source.part), config.bag)
+        except InputError as error:
+            return str(error)
+
+    found: list[NDArray[np.float32] | str] = []
+    for part in in_threads(of, len(listing), step=_STEP, title=f"reading {listing.root.name}"):
+        found += part
+    lengths = [len(value) for value in found if not isinstance(value, str)]
+    usual = max(set(lengths), key=lengths.count) if lengths else 0
+    bad, values = [], []
+    for name, value in zip(listing.ids.tolist(), found, strict=True):
+        if isinstance(value, str):
+            bad.append(BadFile(name, value))
+        elif len(value) != usual:
+            bad.append(BadFile(name, f"{len(value)} numbers, where most latents have {usual}"))
+        else:
+            values.append(value)
+    return list(values), bad
+
+
+def _check_array(config: Config, together: NDArray[np.float32], listing: Listing) -> None:
+    rows = 1 + max(int(source.part[1:-1]) for source in listing.sources)
+    if together.ndim != 2 or len(together) < rows:
+        what = config.array or config.file
+        raise InputError(
+            f"data.{'array' if config.array else 'latents'}: {what} holds latents of the shape "
+            f"{together.shape}, but the table has {rows:,} rows: one latent is needed for each"
+        )
+
+
+def _column(config: Config) -> NDArray[np.float32]:
+    """A column of lists of a Parquet table."""
+    from medldr.data.listing.typed_tables import read_lists
+
+    assert config.file is not None
+    assert config.latents is not None
+    return read_lists(config.file.expanduser(), config.latents, "data.latents")

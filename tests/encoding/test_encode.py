@@ -1,0 +1,106 @@
+"""Stored latents are those of the live encoder, and runs on them say so in every command."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+
+import medldr
+from medldr.config import load_config
+from medldr.data import build_data
+from medldr.datasets.features import Config, load
+from medldr.errors import InputError
+from medldr.models import build_model
+
+SOURCE = {
+    "extends": ["recipe/phantom_histology", "data/phantom_histology", "algorithm/erm"],
+    "data": {"patients": 8},
+    "model": {"width": 0.0625},
+}
+
+
+@pytest.fixture(scope="module")
+def source():
+    name = "phantom_fracture_erm"
+    return name, ["data.patients=24", "model.width=0.0625", "seed=3"]
+
+
+@pytest.fixture(scope="module")
+def stored(source, tmp_path_factory):
+    name, changes = source
+    return medldr.features(name, changes, tmp_path_factory.mktemp("made") / "latents")
+
+
+def test_they_are_what_the_network_makes_of_the_images(source, stored):
+    name, changes = source
+    config = load_config(name, changes)
+    data = build_data(config)
+    model = build_model(config.model, data.spec, seed=3).eval()
+    table = load(Config(root=stored.folder))
+    assert table.ids.tolist() == data.table.ids.tolist()
+    assert table.labels.tolist() == data.table.labels.tolist()
+    with torch.no_grad():
+        for row in (0, 7, len(table) - 1):
+            image = data.pipeline.evaluate(data.pixels.row(row)[None])
+            assert np.allclose(table.images[row], model.features(image)[0].numpy(), atol=1e-5)
+
+
+def test_the_same_call_finds_them_there_and_another_encoder_is_refused(source, stored):
+    name, changes = source
+    assert medldr.features(name, changes, stored.folder).made == "there"
+    with pytest.raises(InputError, match=r"other latents: weights differ.*force"):
+        medldr.features(name, [*changes[:-1], "seed=4"], stored.folder)
+
+
+def test_a_damaged_latent_is_noticed(stored, tmp_path):
+    import shutil
+
+    copy = shutil.copytree(stored.folder, tmp_path / "copy")
+    data = bytearray((copy / "images.npy").read_bytes())
+    data[-1] ^= 1
+    (copy / "images.npy").write_bytes(data)
+    with pytest.raises(InputError, match="damaged"):
+        load(Config(root=copy)).images[:]
+
+
+@pytest.fixture(scope="module")
+def run(stored, tmp_path_factory):
+    study = {
+        "extends": ["recipe/own_features", "data/features", "algorithm/latentdr_sa"],
+        "data": {"root": str(stored.folder)},
+        "training": {"steps": 20, "evaluate_every": 10, "batch_size": 16},
+        "evaluation": {"draws": 100},
+        "machine": {"device": "cpu"},
+    }
+    return medldr.train(study, out=tmp_path_factory.mktemp("runs"))
+
+
+def test_a_run_on_them_is_verified_answers_and_knows_the_encoder(run, stored, tmp_path):
+    assert not any(verdict.differs for verdict in medldr.verify(run.folder).runs)
+    record = json.loads((run.folder / "preprocessing.json").read_text())
+    assert record["reading"]["encoder"]["weights"] == stored.encoder["weights"]
+    table = load(Config(root=stored.folder))
+    for name, values in (("good", table.images[0]), ("short", table.images[0][:3])):
+        np.save(tmp_path / f"{name}.npy", values)
+    paths = [tmp_path / "good.npy", tmp_path / "short.npy"]
+    answers = medldr.predict(run.folder, paths)
+    assert len(answers.prob) == 1
+    assert "of another encoder" in answers.unreadable[0].reason
+    model = medldr.load_model(run.folder)
+    with torch.no_grad():
+        wanted = model(torch.from_numpy(table.images[:1])).softmax(1).numpy()
+    assert np.allclose(answers.prob, wanted, atol=1e-5)
+
+
+def test_what_needs_pixels_says_so(run, tmp_path):
+    np.save(tmp_path / "one.npy", np.zeros(4, np.float32))
+    with pytest.raises(InputError, match="stored latents, of which no heat map"):
+        medldr.explain(run.folder, [tmp_path / "one.npy"], tmp_path / "maps")
+    with pytest.raises(InputError, match="nothing to encode"):
+        medldr.features(run.folder, out=tmp_path / "again")
+    config = str(run.folder / "config.yaml")
+    with pytest.raises(InputError, match="stored latents have no stages"):
+        medldr.train(config, ["algorithm=mixstyle"], out=tmp_path)
+    with pytest.raises(InputError, match="is for 2D images and 3D images, but these are stored"):
+        medldr.train(config, ["model=resnet18"], out=tmp_path)
