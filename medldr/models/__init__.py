@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,16 @@ from medldr import plugins
 from medldr.config import PluginSection
 from medldr.errors import InputError
 from medldr.folders.files import checksum, reading
-from medldr.models._published import HUB, Published, data_folders, find, present, require, usual
+from medldr.models._published import (
+    HUB,
+    Published,
+    data_folders,
+    find,
+    naming_the_key,
+    present,
+    require,
+    usual,
+)
 from medldr.models._slices import of_one_slice
 from medldr.models._weights import load_published, load_weights
 from medldr.models.base import FeatureModel, ModelConfig
@@ -97,21 +105,20 @@ def build_model(
 
 def _complete(module: Any, config: ModelConfig, root: Path | None) -> ModelConfig:
     """The section with what follows from ``pretrained``, where a network says so."""
-    with _naming_the_key():
-        complete = getattr(module, "complete", None)
-        made: ModelConfig = config if complete is None else complete(config, root)
+    complete = getattr(module, "complete", None)
+    made: ModelConfig = config if complete is None else complete(config, root)
     return made
 
 
 def _start(config: ModelConfig, root: Path | None) -> tuple[str, Path, str] | None:
     """What the network starts from: its name, its file and the sha256 of that."""
     if isinstance(config.pretrained, Path):
-        with _naming_the_key(), reading(config.pretrained):
+        with naming_the_key(), reading(config.pretrained):
             return "a file", config.pretrained, checksum(config.pretrained)
     published = _chosen(config)
     if published is None:
         return None
-    with _naming_the_key():
+    with naming_the_key():
         path, sha256 = present(published, data_folders(root), download=config.allow_download)
     return published.id, path, sha256
 
@@ -123,12 +130,12 @@ def require_weights(config: ModelConfig, root: Path | None) -> None:
         InputError: If not, or if they are of another network.
     """
     if isinstance(config.pretrained, Path):
-        with _naming_the_key(), reading(config.pretrained):
+        with naming_the_key(), reading(config.pretrained):
             config.pretrained.stat()
         return
     published = _chosen(config)
     if published is not None:
-        with _naming_the_key():
+        with naming_the_key():
             require(published, data_folders(root), download=config.allow_download)
 
 
@@ -183,7 +190,7 @@ def _chosen(config: ModelConfig) -> Published | None:
     """The published weights that a configuration names, of its own network."""
     if config.pretrained is None or isinstance(config.pretrained, Path):
         return None
-    with _naming_the_key():
+    with naming_the_key():
         wanted = usual(config.name) if config.pretrained is True else str(config.pretrained)
         published = find(wanted, config.name)
     if published.id.startswith(HUB) and config.name == "timm":
@@ -198,16 +205,6 @@ def _chosen(config: ModelConfig) -> Published | None:
             "choose weights of this network"
         )
     return published
-
-
-@contextlib.contextmanager
-def _naming_the_key() -> Iterator[None]:
-    try:
-        yield
-    except InputError as error:
-        if type(error) is not InputError:  # an absent extra, a full disk
-            raise
-        raise InputError(f"model.pretrained: {error}") from error
 
 
 def _supported_dims(name: str) -> tuple[int, ...]:

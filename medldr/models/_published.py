@@ -9,9 +9,10 @@ requested.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -175,6 +176,17 @@ def data_folders(root: Path | None) -> list[Path]:
             `medldr data fetch` puts weights there, and they do not belong in a tree of pictures.
     """
     return list(dict.fromkeys([*data_roots(root)[:1], *data_roots(None)[:1]]))
+
+
+@contextlib.contextmanager
+def naming_the_key() -> Iterator[None]:
+    """Begin messages about published weights with the key that names them."""
+    try:
+        yield
+    except InputError as error:
+        if type(error) is not InputError:  # an absent extra, a full disk
+            raise
+        raise InputError(f"model.pretrained: {error}") from error
 
 
 def present(published: Published, folders: Sequence[Path], *, download: bool) -> tuple[Path, str]:

@@ -117,8 +117,8 @@ def usual_weights(network: str) -> str:
     config = library().get_pretrained_cfg(network)
     if config is None or not config.tag or not config.has_weights:
         raise InputError(
-            f"true means published weights, and timm has none of {network}. Name a file, or leave "
-            "model.pretrained out"
+            f"model.pretrained: true means published weights, and timm has none of {network}. "
+            "Name a file, or leave model.pretrained out"
         )
     return f"timm/{network}.{config.tag}"
 

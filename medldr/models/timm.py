@@ -19,7 +19,15 @@ from torch import Tensor, nn
 from medldr.errors import InputError
 from medldr.folders.files import read_json
 from medldr.models._foreign import body, differences, read_weights, told
-from medldr.models._published import CONFIG, HUB, TIMM, data_folders, of_hub, present
+from medldr.models._published import (
+    CONFIG,
+    HUB,
+    TIMM,
+    data_folders,
+    naming_the_key,
+    of_hub,
+    present,
+)
 from medldr.models._timm import arguments_of, check_network, library, usual_weights
 from medldr.models.base import STAGES, FeatureModel, ModelConfig, Taps
 from medldr.types import DataSpec
@@ -292,8 +300,9 @@ def own_pixels(config: Config, root: Path | None) -> dict[str, Any]:
 
 def _hub_facts(config: Config, root: Path | None) -> dict[str, Any]:
     """What a network's owner states of it in `config.json`."""
-    stated = of_hub(str(config.pretrained), CONFIG)
-    path, _ = present(stated, data_folders(root), download=config.allow_download)
+    with naming_the_key():
+        stated = of_hub(str(config.pretrained), CONFIG)
+        path, _ = present(stated, data_folders(root), download=config.allow_download)
     return dict(read_json(path))
 
 

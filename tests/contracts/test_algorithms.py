@@ -153,6 +153,23 @@ def test_a_resnet_trains_on_images_and_volumes(name, axes, precision, standins):
     assert not [n for n in still if not n.endswith(KEY_BIASES)]
 
 
+def test_a_frozen_encoder_stays_while_adapter_and_head_learn(name, standins):
+    spec = dataclasses.replace(standins.make_spec(), spatial_size=(8, 8))
+    keys = {"width": 0.125, "freeze": "all", "adapter": "linear"}
+    config = plugins.load("models", "resnet18").Config(name="resnet18", **keys)
+    model = build_model(config, spec, seed=0)
+    algorithm = standins.make_algorithm(name, spec, model)
+    step = make_step(model, algorithm)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    torch.manual_seed(0)
+    outputs = run_steps(step, algorithm, standins.make_batch(spec, views=algorithm.views), 2)
+    assert all(out.loss.isfinite() for out in outputs)
+    moved = {
+        key for key, value in model.state_dict().items() if not torch.equal(value, before[key])
+    }
+    assert {key.partition(".")[0] for key in moved} == {"adapter", "head"}
+
+
 def test_going_on_from_saved_state_equals_going_on(name, setup):
     model, algorithm, batch = setup(name)
     step = make_step(model, algorithm)

@@ -84,21 +84,23 @@ def test_what_cannot_be_exported_is_told(transform, more, message, tiny, record_
         make_exportable(tiny(), record_of(1, (4, 4), transform=transform, **more))
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize(("has", "wanted"), [(1, 5), (28, 224), (200, 17)])
-def test_weights_are_those_of_torch(has, wanted):
-    lines = torch.eye(has)[None, None]
-    expected = interpolate(lines, (wanted, has), mode="bilinear", antialias=True)[0, 0]
-    torch.testing.assert_close(torch.from_numpy(weights(has, wanted)), expected, rtol=0, atol=2e-6)
+def test_weights_are_those_of_torch(has, wanted, mode):
+    lines, found = torch.eye(has)[None, None], torch.from_numpy(weights(has, wanted, mode))
+    expected = interpolate(lines, (wanted, has), mode=mode, antialias=True)[0, 0]
+    torch.testing.assert_close(found, expected, rtol=0, atol=4e-6)
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
 @pytest.mark.parametrize(
     ("shape", "size"), [((2, 3, 40, 31), (24, 50)), ((2, 2, 9, 14, 11), (6, 14, 20))]
 )
-def test_resizing_within_it_is_the_same(shape, size):
+def test_resizing_within_it_is_the_same(shape, size, mode):
     image = torch.rand(shape, generator=torch.Generator().manual_seed(0))
     with FreeBatch():
-        found = resized(image, size)
-    torch.testing.assert_close(found, resized(image, size), rtol=0, atol=2e-6)
+        found = resized(image, size, mode)
+    torch.testing.assert_close(found, resized(image, size, mode), rtol=0, atol=4e-6)
 
 
 def test_channels_taken_apart_can_be_changed_in_place():

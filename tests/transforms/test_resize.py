@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from medldr.transforms._resize import resized
 
@@ -29,6 +30,15 @@ def test_every_axis_has_the_antialiased_triangle(old, new):
     ours = resized(torch.from_numpy(image).float(), new)
     assert ours.shape == (2, 3, *new)
     np.testing.assert_allclose(ours, wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("new", [(5, 9), (20, 30), (40, 4)])
+def test_bicubic_is_pillows_and_stays_between_0_and_1(new):
+    image = np.random.default_rng(0).integers(0, 2, (12, 9)).astype(np.float32)  # it overshoots
+    wanted = np.asarray(Image.fromarray(image).resize(new[::-1], Image.Resampling.BICUBIC))
+    assert wanted.min() < 0 or wanted.max() > 1
+    ours = resized(torch.from_numpy(image)[None, None], new, "bicubic")[0, 0]
+    np.testing.assert_allclose(ours, wanted.clip(0, 1), atol=1e-5)
 
 
 @pytest.mark.parametrize("size", [(4, 5), (4, 5, 6)])
