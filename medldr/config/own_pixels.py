@@ -1,7 +1,9 @@
 """The pixels that a pretrained network was trained with become the rule, unless one is stated.
 
 They are written into the configuration as if it stated them, so that `config.yaml`, the run's hash,
-`preprocessing.json` and an exported network have them, and nothing is looked up a second time.
+`preprocessing.json` and an exported network have them, and nothing is looked up a second time. What
+is written out in full (it names its `config_version`) states all that it means: a key that it lacks
+is younger than the run, which had no such pixels.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ def take_own_pixels(config: RunConfig, values: Mapping[str, Any]) -> RunConfig:
         return config
     root = getattr(config.data, "root", None)
     model = module.complete(config.model, root)
+    if "config_version" in values:
+        return config.model_copy(update={"model": model})
     stated = values.get("transform")
     keys = dict(stated) if isinstance(stated, Mapping) else {}
-    transform = config.transform
-    if {"size", "mean", "std", "interpolation"} & type(transform).model_fields.keys() - keys.keys():
-        transform = _with(transform, keys, module.own_pixels(model, root))
+    transform = _with(config.transform, keys, module.own_pixels(model, root))
     return config.model_copy(update={"model": model, "transform": transform})
 
 

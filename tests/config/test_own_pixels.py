@@ -61,6 +61,14 @@ def test_the_written_configuration_holds_them_and_is_the_same_run(tmp_path):
     assert run_hash(again) == run_hash(config) != run_hash(load(RESNET, {"name": "none"}))
 
 
+def test_a_run_that_was_written_before_these_keys_existed_keeps_its_pixels(tmp_path):
+    lines = dump_config(load(RESNET, {"name": "scan", "mean": 0.5, "std": 0.5})).splitlines()
+    old = [line for line in lines if "interpolation" not in line]
+    assert len(old) == len(lines) - 1
+    (tmp_path / "config.yaml").write_text("\n".join(old))
+    assert load_config(tmp_path / "config.yaml").transform.interpolation == "bilinear"
+
+
 def test_a_network_of_the_hub_is_written_out_in_full(tmp_path):
     folder = tmp_path / "weights" / "hf-hub" / "group" / "encoder"
     folder.mkdir(parents=True)
