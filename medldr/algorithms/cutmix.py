@@ -49,7 +49,9 @@ from torch import Tensor
 
 from medldr.algorithms._mixing import PairMixing, Pairs, draw_pairs
 from medldr.algorithms.base import AlgorithmConfig
+from medldr.errors import InputError
 from medldr.models.base import FeatureModel
+from medldr.types import DataSpec
 
 TITLE = "CutMix"
 
@@ -68,6 +70,14 @@ class CutMix(PairMixing):
     """Pastes boxes."""
 
     config: CutMixConfig
+
+    def __init__(self, config: CutMixConfig, spec: DataSpec, model: FeatureModel) -> None:
+        super().__init__(config, spec, model)
+        if not spec.spatial_size:
+            raise InputError(
+                "algorithm cutmix pastes boxes of pictures, and stored latents have none. Choose a "
+                "method that works on latents, such as mixup, erm or latentdr"
+            )
 
     def draw(self, rows: int) -> Pairs:
         """The pairs of a batch; share 1 if it is not to be mixed."""

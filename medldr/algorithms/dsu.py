@@ -43,7 +43,7 @@ from torch import Tensor
 
 from medldr.algorithms._stages import AtStages, moved, style
 from medldr.algorithms.base import AlgorithmConfig
-from medldr.models.base import FeatureModel
+from medldr.models.base import STAGES, FeatureModel
 from medldr.types import DataSpec
 
 TITLE = "DSU"
@@ -66,7 +66,9 @@ class DSU(AtStages):
     config: DSUConfig
 
     def __init__(self, config: DSUConfig, spec: DataSpec, model: FeatureModel) -> None:
-        super().__init__(config, spec, model, config.stages or model.stages, config.p)
+        # A network without any stage refuses those that others have.
+        stages = config.stages or model.stages or STAGES
+        super().__init__(config, spec, model, stages, config.p)
 
     def changed(self, value: Tensor) -> Tensor:
         """The tap: new noise for every image and channel."""

@@ -48,7 +48,7 @@ from torch.nn import functional
 
 from medldr.algorithms.base import Algorithm, AlgorithmConfig
 from medldr.config import RunConfig
-from medldr.models.base import FeatureModel, Tap
+from medldr.models.base import STAGES, FeatureModel, Tap
 from medldr.types import Batch, DataSpec, StepOutput
 
 TITLE = "MIRO"
@@ -87,6 +87,7 @@ class MIRO(Algorithm):
 
     def __init__(self, config: MIROConfig, spec: DataSpec, model: FeatureModel) -> None:
         super().__init__(config, spec, model)
+        model.require_stages(model.stages or STAGES, "algorithm.points")
         # Same memory layout as the network will have, also for the copy of a resumed run.
         self.frozen = copy.deepcopy(model).requires_grad_(False).to_fast_memory().eval()
         start = math.log(math.expm1(config.initial_variance - _FLOOR))

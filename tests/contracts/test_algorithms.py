@@ -22,6 +22,8 @@ EXAMPLE = "mylab.logit_noise"
 NAMES = [*plugins.names("algorithms"), EXAMPLE]
 KEY_BIASES = ("key.bias",)
 """A softmax does not see what all keys have in common: their bias has no gradient, by nature."""
+NEED_IMAGES = ("cutmix", "dsu", "manifold_mixup", "miro", "mixstyle")
+"""What they do needs pixels, or the stages of a network."""
 
 pytestmark = [pytest.mark.parametrize("name", NAMES), pytest.mark.usefixtures("standins")]
 
@@ -168,6 +170,23 @@ def test_a_frozen_encoder_stays_while_adapter_and_head_learn(name, standins):
         key for key, value in model.state_dict().items() if not torch.equal(value, before[key])
     }
     assert {key.partition(".")[0] for key in moved} == {"adapter", "head"}
+
+
+def test_on_stored_latents_it_trains_or_says_at_once_that_it_cannot(name, standins):
+    spec = dataclasses.replace(standins.make_spec(), channels=8, spatial_size=())
+    config = plugins.load("models", "features").Config(adapter="linear")
+    model = build_model(config, spec, seed=0)
+    if name in NEED_IMAGES:
+        with pytest.raises(InputError, match=r"stored latents have n.*works on latents, such as"):
+            standins.make_algorithm(name, spec, model)
+        return
+    algorithm = standins.make_algorithm(name, spec, model)
+    before = model.head.weight.clone()
+    torch.manual_seed(0)
+    batch = standins.make_batch(spec, views=algorithm.views)
+    outputs = run_steps(make_step(model, algorithm), algorithm, batch, 2)
+    assert all(out.loss.isfinite() for out in outputs)
+    assert not torch.equal(model.head.weight, before)
 
 
 def test_going_on_from_saved_state_equals_going_on(name, setup):
