@@ -97,7 +97,8 @@ def test_volumes_go_slice_by_slice_through_a_network_of_pictures(train, tmp_path
     model = {"network": "test_resnet", "slices": "attention"}
     run = train(model, data="phantom_fracture")
     volume = np.random.default_rng(0).integers(0, 256, (28, 28, 28), dtype=np.uint8)
-    np.save(tmp_path / "one.npy", volume)
+    heat = package.explain(run.path, volume[None], tmp_path / "heat").heat
+    assert heat[0].shape == (28, 28, 28)
     assert load_model(run.path).slices.depth == 28
     made = package.export(run.path, "onnx", tmp_path / "onnx")
     assert made.agreement.difference.probability < 1e-4
