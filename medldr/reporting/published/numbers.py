@@ -287,8 +287,8 @@ def relation(ours: Ours, entry: Published, *, searched: bool = False) -> Relatio
 def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
     """Published numbers of the same method, augmentation, network and data set, the paper's first.
 
-    Of several protocols ours is taken, also where we changed something (`+modified`), else all, as
-    listed in the table; of augmentations ours, changed or not.
+    Those of benchmarks follow. Of several protocols ours is taken, also where we changed something
+    (`+modified`), else all, as listed in the table; of augmentations ours, changed or not.
     A control row follows no published recipe and has none.
     """
     files = study.files(row, column)
@@ -300,7 +300,10 @@ def beside(study: Study, column: str, row: str, metric: str) -> list[Beside]:
         augmentation=ours.augmentation.removesuffix(MODIFIED), domain="",
     )  # fmt: skip
     near = [e for e in found if e.protocol == ours.protocol.removesuffix(MODIFIED)]
-    entries = sorted(near or found, key=lambda e: (e.source != PAPER, e.source))
+    others = " paper"  # a benchmark's own numbers stand before those of another method's authors
+    entries = sorted(
+        near or found, key=lambda e: (e.source != PAPER, e.source.endswith(others), e.source)
+    )
     return [Beside(entry, ours, relation(ours, entry)) for entry in entries]
 
 
