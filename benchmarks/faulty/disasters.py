@@ -172,8 +172,9 @@ class Disasters:
     def again(self, job: Job, place: Path, did: str) -> tuple[str, str]:
         """Give the command once more, and compare."""
         end, said = self.end(self.start(job, place))
-        if end == "refused" and "--force" in said:
-            end, said = self.end(self.start(job, place, ("--force",)))
+        for cure in ("--force", "--retry-failed"):
+            if end == "refused" and cure in said:
+                end, said = self.end(self.start(job, place, (cure,)))
         if end != "done":
             return ("unnamed" if end == "refused" else end), f"{did}; then: {said.strip()[-900:]}"
         try:
