@@ -86,10 +86,13 @@ def predict(
     Scans are read as those of training were. What cannot be read is listed in
     NAME_unreadable.csv, the rest is answered, and the exit code is 3.
     """
+    from medldr.folders.files import require_folder
     from medldr.folders.one_run import one_run
 
     run = one_run(run, pick, otherwise=f"{PICK}; --ensemble RUN averages several").path
     runs = [run, *(ensemble or ())]
+    for folder in runs[1:]:
+        require_folder(folder)
     if explain is not None and explain.name.startswith("--"):
         raise InputError(f"--explain needs a folder before {explain}, as in --explain maps")
     if group is not None:

@@ -17,7 +17,6 @@ from medldr.folders.files import RunFolder, write_text
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import Sweep, SweepFolder, write_sweep
 from medldr.plugins import allowed
-from medldr.reporting.table import CHANCE, Table
 from medldr.sweeps.choose import choose_settings, known_choices, stale_runs, unsettled
 from medldr.sweeps.launchers.base import Job, Launcher
 from medldr.sweeps.plan.expand import Planned, as_record, expand, select
@@ -30,6 +29,8 @@ from medldr.sweeps.show import count_runs, some_runs
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from medldr.reporting.table import Table
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ class SweepResult:
     tables: tuple[Table, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
+        from medldr.reporting.table import CHANCE
+
         first = self.tables[0].rows if self.tables else []
         rows = sum(row.style != CHANCE for row in first)
         counts = {"failed": len(self.failed), "left out": len(self.left_out), "rows": rows}

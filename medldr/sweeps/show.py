@@ -17,7 +17,6 @@ from medldr.console import Console
 from medldr.data.counting import some
 from medldr.folders.standing import AT_WORK, State
 from medldr.folders.sweep_record import Member
-from medldr.reporting.writers.terminal import console
 from medldr.sweeps.status import MemberStatus, SweepStatus, count_states
 
 COLOURS: Final = {
@@ -41,6 +40,8 @@ def print_status(status: SweepStatus, out: Console | None = None) -> None:
         status: From `status_of`.
         out: Where to print; unset: standard output.
     """
+    from medldr.reporting.writers.terminal import console
+
     out = out or console()
     soft = not out.is_terminal
     out.print(Text(_counted(status.name, status.members, status.following)), soft_wrap=soft)
@@ -156,6 +157,8 @@ def print_plan(
         following: How many more follow once settings are chosen.
         out: Where to print; unset: standard output.
     """
+    from medldr.reporting.writers.terminal import console
+
     out = out or console()
     places = _fitting([entry.member for entry in members], out.width)
     table = _table(

@@ -5,9 +5,10 @@ from __future__ import annotations
 import statistics
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from medldr.folders.evaluation_record import Number
+if TYPE_CHECKING:
+    from medldr.folders.evaluation_record import Number
 
 Mark = Literal["best", "second"]
 TESTED: Final = 3
