@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
@@ -184,31 +184,6 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     if not os.path.lexists(folder.sweep):
         return None
     return read_record(folder.sweep, Sweep, CURE, (SCHEMA,))
-
-
-def method_and_setting(
-    row: Mapping[str, str], search: Sequence[str]
-) -> tuple[dict[str, str], tuple[str, ...]]:
-    """What makes a row without its settings, and these.
-
-    Example:
-        >>> row = {"algorithm": "erm", "training.lr": "lr-0.1", "data.held_out": "photo"}
-        >>> method_and_setting(row, ["training.lr"])
-        ({'algorithm': 'erm', 'data.held_out': 'photo'}, ('lr-0.1',))
-    """
-    kept = {axis: value for axis, value in row.items() if axis not in search}
-    return kept, tuple(value for axis, value in row.items() if axis in search)
-
-
-def are_pairs(held: Sequence[tuple[str, ...]]) -> list[bool]:
-    """Whether each run held out two domains, each of which others held out alone.
-
-    Example:
-        >>> are_pairs([("a",), ("b",), ("a", "b"), ("a", "c")])
-        [False, False, True, False]
-    """
-    alone = {domains for domains in held if len(domains) == 1}
-    return [len(two) == 2 and alone.issuperset((domain,) for domain in two) for two in held]
 
 
 def joined(values: Mapping[str, str]) -> str:

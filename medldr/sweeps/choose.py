@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from medldr.data.counting import some
 from medldr.errors import InputError
-from medldr.evaluation.setting_choice import RULE, Trial, choose, trials_of
+from medldr.evaluation.setting_choice import RULE, Trial, choose, method_and_setting, trials_of
 from medldr.folders.choices_record import Choices, read_choices, write_choices
 from medldr.folders.metrics_log import read_log
 from medldr.folders.standing import standing_of
-from medldr.folders.sweep_record import JOINT, Layout, Member, SweepFolder, method_and_setting
+from medldr.folders.sweep_record import JOINT, Layout, Member, SweepFolder
 from medldr.sweeps.plan.expand import Planned, choosing
 
 

@@ -15,16 +15,9 @@ from dataclasses import replace
 from typing import Final, NamedTuple, TypeAlias
 
 from medldr.config.sections import held_out
-from medldr.evaluation.setting_choice import Trial, choose, trials_of
+from medldr.evaluation.setting_choice import Trial, are_pairs, choose, method_and_setting, trials_of
 from medldr.folders.choices_record import Choices, SettingChoice
-from medldr.folders.sweep_record import (
-    DRAW,
-    JOINT,
-    Layout,
-    are_pairs,
-    joined,
-    method_and_setting,
-)
+from medldr.folders.sweep_record import DRAW, JOINT, Layout, joined
 from medldr.reporting.read.study import Entry, Pick, Setting
 
 FRESH: Final = "fresh seeds"

@@ -16,18 +16,9 @@ from medldr.config import RunConfig, run_name
 from medldr.config.load import refusal
 from medldr.config.sections import MODIFIED, dataset_name
 from medldr.errors import InputError, did_you_mean, some
+from medldr.evaluation.setting_choice import are_pairs, method_and_setting
 from medldr.folders.choices_record import Choices
-from medldr.folders.sweep_record import (
-    DATA,
-    FOLD,
-    JOINT,
-    Layout,
-    Member,
-    Sweep,
-    are_pairs,
-    joined,
-    method_and_setting,
-)
+from medldr.folders.sweep_record import DATA, FOLD, JOINT, Layout, Member, Sweep, joined
 from medldr.sweeps.plan.combinations import Case, Checked, cases, check_cases, replaced_keys
 from medldr.sweeps.plan.file import SweepFile
 from medldr.sweeps.plan.table import known_names, last_word, methods, side_values
