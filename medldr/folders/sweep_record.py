@@ -13,8 +13,10 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from medldr.errors import InputError
+from medldr.folders.checksums import CHECKSUMS, checksum_of_content
 from medldr.folders.files import RunFolder, write_json
-from medldr.folders.records import Name, read_record
+from medldr.folders.records import Name, check_record, read_content
 
 SCHEMA: Final = 2
 CURE: Final = "Start the sweep again to rewrite it; finished runs are kept"
@@ -171,8 +173,10 @@ class SweepFolder:
 
 
 def write_sweep(folder: SweepFolder, sweep: Sweep) -> None:
-    """Write `sweep.json`, whole or not at all."""
-    write_json(folder.sweep, {"schema": SCHEMA, **asdict(sweep)})
+    """Write `sweep.json`, whole or not at all, with its own checksum."""
+    content = {"schema": SCHEMA, **asdict(sweep)}
+    own = {folder.sweep.name: checksum_of_content(content)}
+    write_json(folder.sweep, {**content, CHECKSUMS: own})
 
 
 def read_sweep(folder: SweepFolder) -> Sweep | None:
@@ -183,7 +187,11 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     """
     if not os.path.lexists(folder.sweep):
         return None
-    return read_record(folder.sweep, Sweep, CURE, (SCHEMA,))
+    content = read_content(folder.sweep, CURE)
+    own = content.pop(CHECKSUMS, None)
+    if own is not None and own != {folder.sweep.name: checksum_of_content(content)}:
+        raise InputError(f"{folder.sweep} is not as it was written: its checksum differs. {CURE}")
+    return check_record(content, folder.sweep, Sweep, CURE, (SCHEMA,))
 
 
 def joined(values: Mapping[str, str]) -> str:

@@ -146,6 +146,9 @@ def assemble(
     step.index = int(position["step"])
     # No process may write a checkpoint before all have read the old one.
     processes.wait()
+    if notes and processes.first and not folder.last.is_dir():
+        # A damaged one must not become the one before, which is the only whole one.
+        folder.last.unlink(missing_ok=True)
     return Trainer(
         training=training,
         folder=folder,

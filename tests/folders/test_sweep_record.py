@@ -58,6 +58,19 @@ def test_a_sweep_is_read_back_as_it_was_written(folder):
     assert hash(found.members[1]) == hash(SWEEP.members[1])
 
 
+def test_no_flipped_bit_is_read(folder):
+    write_sweep(folder, SWEEP)
+    data = folder.sweep.read_bytes()
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        folder.sweep.write_bytes(damaged)
+        try:
+            assert read_sweep(folder) == SWEEP  # such as a capital letter of an escape
+        except InputError as error:
+            assert str(folder.sweep) in str(error)
+
+
 def test_a_row_that_no_axis_makes_is_that_of_an_entry():
     member = SWEEP.members[0]
     assert (member.row_values, member.column_values) == ({"run": "a"}, {"data": "set"})

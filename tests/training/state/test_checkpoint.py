@@ -50,27 +50,49 @@ def test_best_is_the_state_of_the_best_evaluation(train):
     assert len(best["shared"]["history"]["rows"]) == run.fitted.reported.epoch
 
 
-def cut(data):
-    return data[: len(data) // 2]
+def cut(path):
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
 
 
-def one_bit(data):
-    place = len(data) // 2
-    return data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+def one_bit(path):
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
 
 
-@pytest.mark.parametrize("damage", [cut, one_bit])
+def pipe(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+@pytest.mark.parametrize("damage", [cut, one_bit, pipe])
 def test_the_newest_readable_one_is_used_with_a_note(damage, train, stop_after, rows_of):
     whole = train(SGD, "whole")
     with stop_after(12), pytest.raises(Interrupted):
         train(SGD, "broken")
     folder = whole.folder.path.parent / "broken"
     last = folder / "checkpoints" / "last.ckpt"
-    last.write_bytes(damage(last.read_bytes()))
+    damage(last)
     resumed = train(SGD, "broken")
     assert any("last.ckpt" in note for note in resumed.fitted.notes)
     assert any("resuming from" in note and "before.ckpt" in note for note in resumed.fitted.notes)
     assert rows_of(resumed.folder) == rows_of(whole.folder)
+    assert resumed.folder.model.read_bytes() == whole.folder.model.read_bytes()
+
+
+def test_the_one_before_outlives_a_kill_before_the_next_is_written(train, stop_after, monkeypatch):
+    whole = train(SGD, "whole")
+    with stop_after(12), pytest.raises(Interrupted):
+        train(SGD, "broken")
+    checkpoints = whole.folder.path.parent / "broken" / "checkpoints"
+    cut(checkpoints / "last.ckpt")
+    with monkeypatch.context() as patch:
+        patch.setattr(checkpoint, "save_checkpoint", lambda *_: pytest.fail("killed"))
+        with pytest.raises(pytest.fail.Exception, match="killed"):
+            train(SGD, "broken")
+    assert load_checkpoint(checkpoints / "before.ckpt")
+    resumed = train(SGD, "broken")
     assert resumed.folder.model.read_bytes() == whole.folder.model.read_bytes()
 
 
