@@ -189,9 +189,10 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
         return None
     content = read_content(folder.sweep, CURE)
     own = content.pop(CHECKSUMS, None)
+    record = check_record(content, folder.sweep, Sweep, CURE, (SCHEMA,))
     if own is not None and own != {folder.sweep.name: checksum_of_content(content)}:
         raise InputError(f"{folder.sweep} is not as it was written: its checksum differs. {CURE}")
-    return check_record(content, folder.sweep, Sweep, CURE, (SCHEMA,))
+    return record
 
 
 def joined(values: Mapping[str, str]) -> str:
