@@ -169,9 +169,10 @@ def test_two_processes_and_one_follow_the_same_protocol(two, harness, alone, tra
     for name, case in harness.CASES.items():
         gradient = harness.gradients(harness.prepare(case, *alone))
         apart = far(two[0][name]["gradients"], gradient, rtol=1e-4, atol=1e-6)
+        # Some methods begin as ERM does, and draw or mix later.
+        apart += far(two[0][name]["trained"], trained(name), rtol=1e-4, atol=1e-5)
         if case.one_equals_two:
-            both = two[0][name]["trained"]
-            wrong[name] = apart + far(both, trained(name), rtol=1e-4, atol=1e-5)
+            wrong[name] = apart
         else:
             wrong[name] = [] if apart else ["nothing differs"]
     assert not {name: names for name, names in wrong.items() if names}
