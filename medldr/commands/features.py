@@ -34,6 +34,11 @@ def features(
 
     What was killed goes on where it stopped. `data: {name: features, root: FOLDER}` trains on it.
     """
+    from medldr.config import load_config
+    from medldr.folders.files import RunFolder
+
+    if not RunFolder(source).run.is_file():
+        load_config(source, overrides or ())  # a mistake is told before torch is loaded
     from medldr.encoding import features as store
 
     made = store(source, overrides or (), out, precision=precision, device=device, force=force)
