@@ -38,7 +38,7 @@ def features(
     from medldr.folders.files import RunFolder
 
     if not RunFolder(source).run.is_file():
-        load_config(source, overrides or ())  # a mistake is told before torch is loaded
+        load_config(source, overrides or ())  # mistakes are named before torch is loaded
     from medldr.encoding import features as store
 
     made = store(source, overrides or (), out, precision=precision, device=device, force=force)
@@ -46,7 +46,7 @@ def features(
     said = {"there": "are there already", "made": "stored", "replaced": "stored anew"}[made.made]
     console.print(
         f"{made.images:,} latents of {made.dim:,} numbers {said}: {made.folder}\n"
-        f"train on them: medldr train recipe/own_features ... or, in a study, "
+        "a study that extends recipe/own_features trains on them with "
         f"data: {{name: features, root: {made.folder}}}",
         soft_wrap=True,
         markup=False,

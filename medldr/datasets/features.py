@@ -106,7 +106,7 @@ def load(config: Config) -> ImageTable:
     name = config.file.stem
     values, bad = _values(config, listing)
     listing, notes = listing.without(bad, name, skip=config.on_bad_file == "skip", what="latents")
-    latents = np.stack([value for value in values if value is not None])
+    latents = np.stack(values)
     digest = hashlib.sha256(latents.data).hexdigest()
     if not listing.multi_label and len(listing.class_names) < 2:
         raise InputError(f"{name} has a single class: there is nothing to tell apart")
@@ -191,10 +191,8 @@ def _items(config: Config) -> Listing:
     return list_items(TableConfig(file=file, path=str(config.id), **keys), rows)
 
 
-def _values(
-    config: Config, listing: Listing
-) -> tuple[list[NDArray[np.float32] | None], list[BadFile]]:
-    """The latent of each item, or why it has none."""
+def _values(config: Config, listing: Listing) -> tuple[list[NDArray[np.float32]], list[BadFile]]:
+    """The latents of the items that have a usable one, and why the others have none."""
     together = None
     if config.array is not None:
         together = read_array(config.array.expanduser())
@@ -220,7 +218,8 @@ def _values(
         found += part
     lengths = [len(value) for value in found if not isinstance(value, str)]
     usual = max(set(lengths), key=lengths.count) if lengths else 0
-    bad, values = [], []
+    bad: list[BadFile] = []
+    values: list[NDArray[np.float32]] = []
     for name, value in zip(listing.ids.tolist(), found, strict=True):
         if isinstance(value, str):
             bad.append(BadFile(name, value))
@@ -228,7 +227,7 @@ def _values(
             bad.append(BadFile(name, f"{len(value)} numbers, where most latents have {usual}"))
         else:
             values.append(value)
-    return list(values), bad
+    return values, bad
 
 
 def _check_array(config: Config, together: NDArray[np.float32], listing: Listing) -> None:
