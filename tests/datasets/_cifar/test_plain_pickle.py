@@ -104,11 +104,11 @@ def test_a_pickle_that_calls_something_is_refused(place, protocol):
         (b"\x80\x02c__builtin__\neval\nU\x011\x85R.", "__builtin__.eval"),
         (b"\x80\x02cnumpy\nload\nU\x011\x85R.", "numpy.load"),
         (b"\x80\x02cnumpy.core.multiarray\nfromfile\n.", "numpy.core.multiarray.fromfile"),
-        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "STACK_GLOBAL"),
-        (b"(S'true'\nios\nsystem\n.", "S"),
+        (b"\x80\x04\x8c\x02os\x8c\x06system\x93.", "os.system"),
+        (b"(S'true'\nios\nsystem\n.", "os.system"),
         (b"(cos\nsystem\nS'true'\no.", "os.system"),
-        (b"\x80\x02\x82\x01.", "EXT1"),
-        (b"Pidentity\n.", "PERSID"),
+        (b"\x80\x02\x82\x01.", "extension code 1"),
+        (b"Pidentity\n.", "persistent id"),
     ],
 )
 def test_what_is_asked_for_is_named(content, named):
@@ -123,6 +123,9 @@ def test_names_of_arrays_cannot_be_put_to_other_uses():
         b"\x80\x02c_codecs\nencode\nU\x01aU\x04utf8\x86R.",
         b"\x80\x02c_codecs\nencode\n.",
         b"\x80\x02cnumpy\ndtype\n}U\x01aK\x01sb.",  # a state for a name
+        b"\x80\x02c_codecs\nencode\n}U\x01aK\x01sb.",
+        b"\x80\x02}cnumpy\ndtype\n}U\x01aK\x01sb0.",  # beside which nothing else is wrong
+        b"\x80\x02cnumpy\nndarray\n)\x81.",  # an array that nothing fills
         b"\x80\x02]}U\x01aK\x01sb.",  # a state for a list
         b"\x80\x02K\x01K\x02\x85R.",  # a call of a number
     ):
