@@ -20,3 +20,13 @@ class Console(RichConsole):
         """What is printed, with each control character in a text made visible."""
         for part in super().render(renderable, options):
             yield part if part.control else part._replace(text=visible(part.text))
+
+
+def say(text: str, to: RichConsole | None = None) -> None:
+    """Print a text as it is, on one line however long: lines are searched and paths copied.
+
+    Args:
+        text: The text.
+        to: Where; unset: beside the results, on the standard error stream.
+    """
+    (to or Console(stderr=True)).print(text, soft_wrap=True, markup=False, highlight=False)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from medldr.algorithms import build_algorithm
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, identify
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.data import Data, build_data, list_bad_files
 from medldr.data.same_data import CURE as RETRAIN
 from medldr.data.same_data import JUDGED, TRAINING, compare_parts, refuse_changed_data
@@ -183,8 +183,7 @@ def hold_to_start(config: RunConfig, folder: RunFolder, data: Data, fabric: Fabr
                 f"{RETRAIN}"
             )
         if changed and fabric.is_global_zero:
-            text = f"training goes on, though this has changed since it began: {changed[JUDGED]}"
-            Console(stderr=True, highlight=False).print(text, soft_wrap=True, markup=False)
+            say(f"training goes on, though this has changed since it began: {changed[JUDGED]}")
     fabric.barrier()  # no process may record its data before all have read the old record
 
 
@@ -198,10 +197,10 @@ def note_data(
     if not fabric.is_global_zero:
         return
     console = Console(stderr=True, highlight=False)
-    for note in (*data.notes, *start.get("start", ()), *start.get("marks", ())):
-        console.print(note, soft_wrap=not console.is_terminal, markup=False)
+    for text in (*data.notes, *start.get("start", ()), *start.get("marks", ())):
+        console.print(text, soft_wrap=not console.is_terminal, markup=False)
     if data.pack is not None:
-        console.print(f"reading images from the pack {data.pack}", soft_wrap=True, markup=False)
+        say(f"reading images from the pack {data.pack}", console)
     add_to_run_record(
         folder,
         data=data.record(),
@@ -279,8 +278,8 @@ def evaluate_run(
     how = computed_in(fabric, before.precision)
     predict_and_score(config, data, files, fabric, rules_with_weights(files, before), how)
     note_scored(files)
-    if note := other_answers(stored, read_predictions(files.predictions)):
-        Console(stderr=True, highlight=False).print(note, soft_wrap=True, markup=False)
+    if other := other_answers(stored, read_predictions(files.predictions)):
+        say(other)
     write_report_or_warn(files)
     return RunResult.read(files)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from medldr.checking.find_data import find_data
 from medldr.config import PLUGIN_SECTIONS
 from medldr.config.changes import Changes, change_texts
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.data.checks.table_checks import look_at
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
@@ -32,7 +32,6 @@ from medldr.plugins import takes_plugins
 from medldr.reporting.writers.terminal import console
 from medldr.run import trained as trained_run
 
-_PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
 _MOST_BAD: Final = 1000  # files that are printed where they are refused
 
 
@@ -148,11 +147,11 @@ def refuse_bad_files(
 
 def _print_files(what: str, lines: Sequence[str], most: int, console: Console) -> None:
     """Print how many files are something, and the first of them."""
-    console.print(f"{counted(len(lines), 'file', 'files')} {what}", **_PLAIN)
+    say(f"{counted(len(lines), 'file', 'files')} {what}", console)
     for line in lines[:most]:
-        console.print(f"  {line}", **_PLAIN)
+        say(f"  {line}", console)
     if len(lines) > most:
-        console.print(f"  and {len(lines) - most:,} more", **_PLAIN)
+        say(f"  and {len(lines) - most:,} more", console)
 
 
 def _with_examined(found: Inspection, examined: Mapping[str, Any]) -> Inspection:

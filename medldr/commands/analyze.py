@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from medldr.commands.common_options import Device, OutFolder
-from medldr.console import Console
+from medldr.console import Console, say
 
 
 def analyze(
@@ -46,4 +46,4 @@ def analyze(
     with progress.status("reading") as status:
         written = analyse(folders, out, options, device=device, done=status.update)
     print_document(on_terminal(written.document), console, lines=LINES - 1)
-    console.print(f"page: {written.page}", soft_wrap=True, markup=False)
+    say(f"page: {written.page}", console)

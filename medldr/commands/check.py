@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from medldr.checking.data_check import DataCheck
+from medldr.console import say
 from medldr.data.counting import counted
 from medldr.reporting.writers.terminal import console
 
@@ -37,7 +38,7 @@ def print_check(checked: DataCheck) -> None:
         lines=None if page is None else LINES - 1,
     )
     if page is not None:
-        out.print(f"page: {page}", soft_wrap=True, markup=False)
+        say(f"page: {page}", out)
 
 
 def _first(texts: Sequence[str]) -> list[str]:

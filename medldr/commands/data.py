@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from rich.markup import escape
@@ -21,9 +21,6 @@ from medldr.data.load import load_table
 from medldr.data.splits.manifest import Manifest
 from medldr.errors import InputError
 from medldr.types import SPLITS
-
-PLAIN: Final[dict[str, Any]] = {"soft_wrap": True, "markup": False, "highlight": False}
-"""How texts are printed as they are."""
 
 
 def fetch(name: str, overrides: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from medldr.commands.common_options import PICK, Force, PickedRun, Run
-from medldr.console import Console
+from medldr.console import Console, say
 
 
 def export(
@@ -43,7 +43,7 @@ def export(
     made = write(run, kind, out, check=check or (), force=force)  # type: ignore[arg-type]
     console = Console(highlight=False)
     for name in made.files:
-        console.print(str(made.folder / name), soft_wrap=True, markup=False)
-    console.print(made.agreement.text, soft_wrap=True, markup=False)
+        say(str(made.folder / name), console)
+    say(made.agreement.text, console)
     for limit in made.limits:
         console.print(f"note: {limit}", markup=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from medldr.commands.common_options import Device, Force, Overrides
-from medldr.console import Console
+from medldr.console import Console, say
 
 
 def features(
@@ -42,12 +42,10 @@ def features(
     from medldr.encoding import features as store
 
     made = store(source, overrides or (), out, precision=precision, device=device, force=force)
-    console = Console(highlight=False)
     said = {"there": "are there already", "made": "stored", "replaced": "stored anew"}[made.made]
-    console.print(
+    say(
         f"{made.images:,} latents of {made.dim:,} numbers {said}: {made.folder}\n"
         "a study that extends recipe/own_features trains on them with "
         f"data: {{name: features, root: {made.folder}}}",
-        soft_wrap=True,
-        markup=False,
+        Console(),
     )

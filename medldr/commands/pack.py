@@ -10,9 +10,8 @@ import numpy as np
 
 from medldr import plugins
 from medldr.checking.find_data import data_section
-from medldr.commands.data import PLAIN
 from medldr.config import PLUGIN_SECTIONS
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.data.checks.table_checks import validate_table
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
@@ -60,7 +59,7 @@ def pack(
     if not table.bad_files:
         return 0
     left_out = counted(len(table.bad_files), "file was", "files were")
-    console.print(f"{left_out} left out; bad_files in {FACTS} lists them", **PLAIN)
+    say(f"{left_out} left out; bad_files in {FACTS} lists them", console)
     return 3
 
 
@@ -84,17 +83,17 @@ def _make(
     usual = usual_place(section, table.name)
     folder = usual if out is None else out.absolute()
     size = _size(table.images.nbytes)
-    console.print(f"{table.name}: {len(table):,} images, {size} in {folder}", **PLAIN)
+    say(f"{table.name}: {len(table):,} images, {size} in {folder}", console)
     try:
         made = make_pack(table, section, folder, workers=workers, console=console)
     except KeyboardInterrupt:
-        console.print("run the same command to resume after the last block written", **PLAIN)
+        say("run the same command to resume after the last block written", console)
         raise
     for finding in open_pack(folder, section).facts.findings:
-        console.print(f"note: {finding}", **PLAIN)
+        say(f"note: {finding}", console)
     what = {"made": "packed", "there": "already packed", "replaced": "packed again"}[made]
     use = "runs find it there" if folder == usual else f"to read from it, set data.packed={folder}"
-    Console().print(f"{table.name}: {what} in {folder}; {use}", **PLAIN)
+    say(f"{table.name}: {what} in {folder}; {use}", Console())
     return folder
 
 
@@ -115,11 +114,8 @@ def _verify(section: DatasetConfig, out: Path | None, workers: int, console: Con
     rows = f"{len(existing.images):,} images"
     against = "match the source" if table is not None else f"are as written ({absent})"
     renewed = "; the source files were touched: the pack's recorded modification times were updated"
-    Console().print(
-        f"{existing.facts.dataset}: {rows} in {existing.folder} {against}"
-        f"{renewed if outcome == 'renewed' else ''}",
-        **PLAIN,
-    )
+    more = renewed if outcome == "renewed" else ""
+    say(f"{existing.facts.dataset}: {rows} in {existing.folder} {against}{more}", Console())
     return existing.table() if table is None else table
 
 

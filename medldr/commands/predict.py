@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from medldr.commands.common_options import PICK, Device, Force, PickedRun, Precision, Run
+from medldr.console import say
 from medldr.errors import InputError
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def predict(
     shown = replace(shown, unreadable=answers.unreadable)
     _print(run.resolve().name, shown, console(), len(written))
     for path in written:
-        console().print(str(path), soft_wrap=True, markup=False)
+        say(str(path), console())
     raise typer.Exit(3 if answers.unreadable else 0)
 
 

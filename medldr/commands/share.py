@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from medldr.commands.common_options import Force
-from medldr.console import Console
+from medldr.console import Console, say
 
 
 def share(
@@ -38,4 +38,4 @@ def share(
     from medldr.sharing.share import share as write
 
     written = write(folder, out, weights=weights, seen=seen, force=force)
-    Console(highlight=False).print(str(written), soft_wrap=True, markup=False)
+    say(str(written), Console())

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from medldr.commands.common_options import DataName, FolderAndOverrides
-from medldr.console import Console
+from medldr.console import Console, say
 
 
 def split(
@@ -55,7 +55,7 @@ def split(
 
     require_data(name)
     from medldr.checking.find_data import data_section
-    from medldr.commands.data import PLAIN, print_plan
+    from medldr.commands.data import print_plan
     from medldr.data.load import load_table
     from medldr.data.splits.folds import plan_manifest, rare_class_notes
     from medldr.data.splits.manifest import write_manifest
@@ -84,7 +84,7 @@ def split(
     for note in rare_class_notes(table, manifest):
         console.print(f"[yellow]note[/yellow] {escape(note)}", highlight=False, soft_wrap=True)
     new = write_manifest(out, manifest, force=force)
-    console.print(f"{out} {'written' if new else 'holds just these splits already'}", **PLAIN)
+    say(f"{out} {'written' if new else 'holds just these splits already'}", console)
     several = len(manifest.folds) > 1
     use = f" data.fold={next(iter(manifest.folds))}" if several else ""
-    console.print(f"runs use it with data.manifest={out}{use}", **PLAIN)
+    say(f"runs use it with data.manifest={out}{use}", console)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from medldr.commands.common_options import PICK, Device, Force, OutFolder, PickedRun, Run
-from medldr.console import Console
+from medldr.console import Console, say
 
 
 def validate(
@@ -68,12 +68,8 @@ def validate(
             "images in some way"
         )
     if done.listed is not None:
-        console.print(
-            f"{counted(len(done.unreadable), 'scan', 'scans')} could not be read; {done.listed} "
-            "names them and stays here",
-            soft_wrap=True,
-            markup=False,
-        )
+        scans = counted(len(done.unreadable), "scan", "scans")
+        say(f"{scans} could not be read; {done.listed} names them and stays here", console)
     for text in done.notes:
-        console.print(text, soft_wrap=True, markup=False)
+        say(text, console)
     raise typer.Exit(3 if done.unreadable or done.left_out else 0)

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from medldr.commands.common_options import Device, Json, print_json
-from medldr.console import Console
+from medldr.console import Console, say
 
 if TYPE_CHECKING:
     from medldr.evaluation.verification import Verdict, Verified
@@ -61,7 +61,7 @@ def verify(
         out = Console(highlight=False)
         _print_counts(found.runs, out)
         for line in _lines(found):
-            out.print(line, soft_wrap=True, markup=False)
+            say(line, out)
     raise typer.Exit(2 if found.differs else 0)
 
 

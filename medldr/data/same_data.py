@@ -14,7 +14,7 @@ import numpy as np
 
 from medldr import plugins
 from medldr.config import RunConfig, load_config
-from medldr.console import Console
+from medldr.console import say
 from medldr.data.config import DatasetConfig
 from medldr.data.counting import counted
 from medldr.data.files.read import READER
@@ -106,7 +106,7 @@ class DataComparer:
             table = whole_at_input_size(table, config.transform)
         except InputError as error:
             return Comparison({TRAINING: str(error)})
-        if _is_of_scans(table) and record.data.reader != READER:
+        if (table.reading or {}).get("kind") == SCAN and record.data.reader != READER:
             reader = f"reader {record.data.reader}" if record.data.reader else "an earlier reader"
             text = f"its files were read by {reader} of medldr, and this is {READER}"
             return Comparison({TRAINING: text})
@@ -141,9 +141,7 @@ def refuse_changed_data(config: RunConfig, files: RunFolder) -> None:
         told = comparison.told(files.path)
         raise InputError(f"{files.path} has finished, but its data has changed since: {told}")
     if comparison.not_compared:
-        console = Console(stderr=True, highlight=False)
-        text = f"not compared with the data of {files.path}: {comparison.not_compared}"
-        console.print(text, soft_wrap=True, markup=False)
+        say(f"not compared with the data of {files.path}: {comparison.not_compared}")
 
 
 def compare_parts(data: Data, record: RunRecord) -> Comparison:
@@ -179,10 +177,6 @@ def _same_checksums(section: DatasetConfig, record: RunRecord) -> bool:
     checksums = getattr(plugins.load("datasets", section.name), "checksums", None)
     current = {} if checksums is None else checksums(section)
     return bool(current) and current.items() <= record.data.files.items()
-
-
-def _is_of_scans(table: ImageTable) -> bool:
-    return table.reading is not None and table.reading.get("kind") == SCAN
 
 
 def _differences(

@@ -21,7 +21,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.folders.provenance import cores
 
 Made = TypeVar("Made")
@@ -116,10 +116,6 @@ def progress(console: Console, title: str, rows: int) -> Iterator[Callable[[int]
         reported = now
         rate = done / (now - start)
         left = timedelta(seconds=round((rows - done) / rate))
-        console.print(
-            f"{title}: {done:,} of {rows:,} images, {rate:,.0f}/s, {left} left",
-            soft_wrap=True,
-            highlight=False,
-        )
+        say(f"{title}: {done:,} of {rows:,} images, {rate:,.0f}/s, {left} left", console)
 
     yield advance
