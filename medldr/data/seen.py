@@ -208,12 +208,9 @@ def line_of(start: Path) -> Iterator[RunFolder | Path]:
             values = read_yaml(files.config).values
             model, training = (values.get(key) or {} for key in ("model", "training"))
             further = (training.get("init_from"), model.get("weights"), model.get("pretrained"))
-            waiting += [Path(one) for one in further if isinstance(one, str) and _is_place(one)]
-
-
-def _is_place(start: str) -> bool:
-    """Whether it names weights on this disk, or some that were; not published ones."""
-    return Path(start).is_absolute()
+            # Places on this disk, or some that were; not published weights.
+            texts = (one for one in further if isinstance(one, str))
+            waiting += [path for path in map(Path, texts) if path.is_absolute()]
 
 
 def _run_of(place: Path) -> RunFolder | None:

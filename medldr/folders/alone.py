@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from medldr.console import Console
+from medldr.console import say
+from medldr.folders.files import StorageError, storage_errors
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)
 
@@ -23,18 +24,21 @@ def alone(place: Path, doing: str, *, needed: bool = True) -> Iterator[None]:
     at all.
 
     Args:
-        place: What is made; its lock lies beside it, hidden, as long as it is held.
+        place: What is made; its lock lies beside it, hidden, as long as it is held. The folder
+            around both is made where there is none.
         doing: What another process does that holds it, for those who wait.
         needed: Whether a folder that no lock can be written to is an error.
 
     Raises:
-        OSError: If the lock cannot be written.
+        StorageError: If the lock cannot be written.
     """
     path, held = place.with_name(f".{place.name}.lock"), None
     try:
-        held = _held(path, doing)
-    except OSError as error:
-        if needed and error.errno not in _NO_LOCKS:
+        with storage_errors(place):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            held = _held(path, doing)
+    except (OSError, StorageError) as error:
+        if needed and getattr(error, "errno", None) not in _NO_LOCKS:
             raise
     try:
         yield
@@ -70,8 +74,7 @@ def _wait(opened: int, doing: str) -> None:
     try:
         fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except (BlockingIOError, PermissionError):
-        waiting = f"another process is {doing}; waiting for it"
-        Console(stderr=True).print(waiting, soft_wrap=True, markup=False, highlight=False)
+        say(f"another process is {doing}; waiting for it")
         fcntl.flock(opened, fcntl.LOCK_EX)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import errno
+import functools
 import glob
 import hashlib
 import json
@@ -358,11 +359,9 @@ def checksum(path: Path | str, kind: str = "sha256") -> str:
     Raises:
         InputError: If it cannot be read.
     """
-    digest = hashlib.new(kind, usedforsecurity=False)
     with reading(path), Path(path).open("rb") as file:
-        for block in iter(lambda: file.read(1 << 20), b""):
-            digest.update(block)
-    return digest.hexdigest()
+        how = functools.partial(hashlib.new, kind, usedforsecurity=False)
+        return hashlib.file_digest(file, how).hexdigest()
 
 
 def last_changed(state: os.stat_result) -> int:

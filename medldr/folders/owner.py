@@ -28,12 +28,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from medldr.console import Console
+from medldr.console import say
 from medldr.errors import InputError
-from medldr.folders.files import RunFolder, atomic, read_json, storage_errors
-from medldr.folders.records import Record
+from medldr.folders.files import RunFolder, storage_errors, write_text
+from medldr.folders.records import Record, read_record
 
 STALE_AFTER_S = 300.0
 BEAT_EVERY_S = 20.0
@@ -114,7 +114,7 @@ def refuse_if_taken(folder: RunFolder) -> None:
     Raises:
         OwnedError: If another process has taken the folder over, even if it has left since.
     """
-    owner = _read(_last(folder.owner))
+    _, owner = _last(folder.owner)
     if owner is not None and not _is_mine(folder.owner):
         raise OwnedError(
             f"{folder.path} was taken over by process {owner.pid} on {owner.host}, because "
@@ -124,8 +124,7 @@ def refuse_if_taken(folder: RunFolder) -> None:
 
 def is_owned(folder: RunFolder) -> bool:
     """Whether a live process owns this folder, as far as one look tells."""
-    last = _last(folder.owner)
-    return not _has_left(last, _read(last))
+    return not _has_left(*_last(folder.owner))
 
 
 def refuse_if_owned(folder: RunFolder) -> None:
@@ -134,8 +133,7 @@ def refuse_if_owned(folder: RunFolder) -> None:
     Raises:
         OwnedError: If a live process owns it.
     """
-    last = _last(folder.owner)
-    _refuse_live(folder.owner, last, _read(last))
+    _refuse_live(folder.owner, *_last(folder.owner))
 
 
 def says_owned(text: str) -> bool:
@@ -155,29 +153,28 @@ def _claim(path: Path) -> str:
     me = _myself(uuid.uuid4().hex)
     if _create(path, me):
         return me.token
-    last = _last(path)
-    owner = _read(last)  # once: another may take over while this one is judged
+    last, owner = _last(path)  # once: another may take over while this one is judged
     _refuse_live(path, last, owner)
     following = _following(path, owner)
     if not _create(following, me):
         raise OwnedError(f"{path.parent} is being taken over by another process")
     try:
-        if _last(path) != following:  # another was faster, and has replaced the record since
+        if _last(path)[0] != following:  # another was faster, and has replaced the record since
             raise OwnedError(f"{path.parent} has just been taken over by another process")
-        _replace(path, me)
+        write_text(path, _text(me))
     except BaseException:
         following.unlink(missing_ok=True)
         raise
     return me.token
 
 
-def _last(path: Path) -> Path:
-    """The file that names the owner: `path`, or that of the last who took over."""
-    last, passed = path, {path}
-    while (following := _following(path, _read(last))) not in passed and following.exists():
+def _last(path: Path) -> tuple[Path, OwnerRecord | None]:
+    """The file that names the owner, `path` or that of the last who took over, and the owner."""
+    last, owner, passed = path, _read(path), {path}
+    while (following := _following(path, owner)) not in passed and following.exists():
         passed.add(following)
-        last = following
-    return last
+        last, owner = following, _read(following)
+    return last, owner
 
 
 def _following(path: Path, owner: OwnerRecord | None) -> Path:
@@ -189,11 +186,9 @@ def _refuse_live(path: Path, last: Path, owner: OwnerRecord | None) -> None:
     if _has_left(last, owner):
         if owner is None or _is_known_to_have_left(owner):
             return
-        Console(stderr=True, highlight=False).print(
+        say(
             f"{path.parent} was last used by process {owner.pid} on {owner.host}, which may still "
-            f"run: watching for a sign of life for {WATCH_S:.0f} s",
-            soft_wrap=True,
-            markup=False,
+            f"run: watching for a sign of life for {WATCH_S:.0f} s"
         )
         if _stays(last):
             return
@@ -302,35 +297,24 @@ def _text(owner: OwnerRecord) -> str:
     return json.dumps(owner.written())
 
 
-def _replace(path: Path, owner: OwnerRecord) -> None:
-    with atomic(path) as temporary:
-        temporary.write_text(_text(owner))
-
-
 def _write(path: Path, released: float | None = None) -> None:
     owner = _myself(_MINE[path.absolute()])
-    _replace(path, owner.model_copy(update={"released": released}))
+    write_text(path, _text(owner.model_copy(update={"released": released})))
 
 
 def _read(path: Path) -> OwnerRecord | None:
     """The recorded owner; None if there is none or the record cannot be read."""
     for _ in range(3):  # where there are no hard links, its creator may be about to write it
-        try:
-            if not os.path.lexists(path):
-                return None
-            content = read_json(path)
-        except InputError:
-            time.sleep(0.05)
-            continue
-        try:
-            return OwnerRecord.model_validate(content)
-        except ValidationError:
-            return None  # it names no process
+        if not os.path.lexists(path):
+            break
+        with contextlib.suppress(InputError):
+            return read_record(path, OwnerRecord, "")
+        time.sleep(0.05)
     return None
 
 
 def _is_mine(path: Path) -> bool:
-    owner = _read(_last(path))
+    _, owner = _last(path)
     return owner is not None and owner.token == _MINE.get(path.absolute())
 
 
@@ -357,5 +341,5 @@ def _beat(path: Path, stop: threading.Event) -> None:
     while not stop.wait(BEAT_EVERY_S):
         # A full disk must not end a run through its heartbeat; the run's own writes report it.
         with contextlib.suppress(OSError, InputError):
-            if _is_mine(path) or (path.exists() and _read(_last(path)) is None):
+            if _is_mine(path) or (path.exists() and _last(path)[1] is None):
                 _write(path)

@@ -10,7 +10,8 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from medldr.errors import InputError
-from medldr.folders.files import read_json
+from medldr.folders.checksums import CHECKSUMS, checksum_of_content
+from medldr.folders.files import read_json, write_json
 
 R = TypeVar("R")
 
@@ -46,6 +47,28 @@ def read_record(path: Path, kind: type[R], cure: str, schemas: Collection[int] =
     return check_record(read_content(path, cure), path, kind, cure, schemas)
 
 
+def write_sealed(path: Path, content: Mapping[str, Any]) -> None:
+    """Write JSON with its own checksum, whole or not at all."""
+    own = {path.name: checksum_of_content(content)}
+    write_json(path, {**content, CHECKSUMS: own})
+
+
+def read_sealed(
+    path: Path, kind: type[R], cure: str, schemas: Collection[int], version: str = "schema"
+) -> R:
+    """As `read_record`, of what `write_sealed` wrote; what has no checksum is older than they are.
+
+    Raises:
+        InputError: Also if it was changed.
+    """
+    content = read_content(path, cure)
+    own = content.pop(CHECKSUMS, None)
+    record = check_record(content, path, kind, cure, schemas, version)
+    if own is not None and own != {path.name: checksum_of_content(content)}:
+        raise InputError(f"{path} is not as it was written: its checksum differs. {cure}")
+    return record
+
+
 def read_content(path: Path, cure: str) -> dict[str, Any]:
     """The content of a JSON file that holds a mapping.
 
@@ -64,7 +87,12 @@ def read_content(path: Path, cure: str) -> dict[str, Any]:
 
 
 def check_record(
-    content: Mapping[str, Any], path: Path, kind: type[R], cure: str, schemas: Collection[int] = ()
+    content: Mapping[str, Any],
+    path: Path,
+    kind: type[R],
+    cure: str,
+    schemas: Collection[int] = (),
+    version: str = "schema",
 ) -> R:
     """The content of a JSON file as a checked record.
 
@@ -73,13 +101,15 @@ def check_record(
         path: Its name, for the message.
         kind: What it should hold: a `Record` or a dataclass.
         cure: What to do if it does not, a sentence without its full stop.
-        schemas: Values of its key ``schema`` that can be read; empty if it has no such key.
+        schemas: Values of its key `version` that can be read; empty if it has no such key.
+        version: The key that says how the file is laid out.
 
     Raises:
         InputError: If it is not of this kind; names file, key and cure.
     """
-    if schemas and content.get("schema") not in schemas:
-        stated = f"has schema {content['schema']!r}" if "schema" in content else "has no schema"
+    if schemas and content.get(version) not in schemas:
+        known = version in content
+        stated = f"has {version} {content[version]!r}" if known else f"has no {version}"
         readable = " and ".join(map(str, sorted(schemas)))
         raise InputError(f"{path} {stated}, but this version of medldr reads {readable}. {cure}")
     model: Any = kind  # mypy does not know that a type can be hashed

@@ -13,10 +13,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
-from medldr.errors import InputError
-from medldr.folders.checksums import CHECKSUMS, checksum_of_content
-from medldr.folders.files import RunFolder, write_json
-from medldr.folders.records import Name, check_record, read_content
+from medldr.folders.files import RunFolder
+from medldr.folders.records import Name, read_sealed, write_sealed
 
 SCHEMA: Final = 2
 CURE: Final = "Start the sweep again to rewrite it; finished runs are kept"
@@ -174,9 +172,7 @@ class SweepFolder:
 
 def write_sweep(folder: SweepFolder, sweep: Sweep) -> None:
     """Write `sweep.json`, whole or not at all, with its own checksum."""
-    content = {"schema": SCHEMA, **asdict(sweep)}
-    own = {folder.sweep.name: checksum_of_content(content)}
-    write_json(folder.sweep, {**content, CHECKSUMS: own})
+    write_sealed(folder.sweep, {"schema": SCHEMA, **asdict(sweep)})
 
 
 def read_sweep(folder: SweepFolder) -> Sweep | None:
@@ -187,12 +183,7 @@ def read_sweep(folder: SweepFolder) -> Sweep | None:
     """
     if not os.path.lexists(folder.sweep):
         return None
-    content = read_content(folder.sweep, CURE)
-    own = content.pop(CHECKSUMS, None)
-    record = check_record(content, folder.sweep, Sweep, CURE, (SCHEMA,))
-    if own is not None and own != {folder.sweep.name: checksum_of_content(content)}:
-        raise InputError(f"{folder.sweep} is not as it was written: its checksum differs. {CURE}")
-    return record
+    return read_sealed(folder.sweep, Sweep, CURE, (SCHEMA,))
 
 
 def joined(values: Mapping[str, str]) -> str:

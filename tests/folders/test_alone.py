@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from medldr.folders.alone import alone
+from medldr.folders.files import StorageError
 
 
 @pytest.mark.parametrize("number", [errno.ENOLCK, errno.ENOSYS])
@@ -62,7 +63,7 @@ def test_a_lock_that_its_holder_took_away_while_somebody_waited_is_no_lock(tmp_p
 def test_a_place_that_cannot_be_written_is_an_error_only_where_the_lock_is_needed(tmp_path):
     (tmp_path / "file").touch()
     place = tmp_path / "file" / "pack"
-    with pytest.raises(OSError, match=r"directory|exists"), alone(place, "packing"):
+    with pytest.raises(StorageError, match=r"directory|exists"), alone(place, "packing"):
         raise AssertionError("it ran")
     with alone(place, "packing", needed=False):
         pass

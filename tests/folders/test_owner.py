@@ -145,7 +145,7 @@ def test_a_full_disk_in_a_takeover_leaves_the_folder_free(tmp_path, monkeypatch)
         raise OSError(28, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(owner, "_replace", full)
+        patch.setattr(owner, "write_text", full)
         with pytest.raises(OSError, match="No space"):
             owner._claim(folder.owner)
     with owner.owned(folder):

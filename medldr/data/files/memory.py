@@ -15,7 +15,6 @@ Source:
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import functools
 import hashlib
@@ -24,13 +23,14 @@ import os
 import stat
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.console import Console
+from medldr.console import say
 from medldr.data.files.scan import ABSENT
 from medldr.data.image_table import Look
 from medldr.data.threads import in_threads
@@ -50,7 +50,6 @@ _FORMAT: Final = 3
 _COLUMNS: Final = ("names", "bytes", "changed", "sha256", "digests", "constant", "kind")
 _SETTLED_NS: Final = 2_000_000_000
 _STEP: Final = 16  # files of one piece of work of a thread
-_BLOCK: Final = 1 << 20
 
 
 class Examined(NamedTuple):
@@ -138,7 +137,8 @@ def prove(
 
     memory, rows = recall()
     if rows:
-        with _alone(place):
+        once = alone(place, "checking the same files", needed=False) if place else nullcontext()
+        with once:
             memory, rows = recall()  # another process may have examined them meanwhile
             content = functools.lru_cache(maxsize=64)(content_of) if parts else content_of
 
@@ -286,7 +286,7 @@ def _remember(place: Path, rules: str, names: Sequence[str], new: dict[str, Entr
     try:
         Memory(entries).write(place, rules)
     except (StorageError, OSError, UnicodeEncodeError) as error:
-        _say(f"what was found cannot be remembered: {error}")
+        say(f"what was found cannot be remembered: {error}")
 
 
 # The state and the content of files
@@ -320,17 +320,15 @@ def content_of(path: Path) -> bytes:
     Raises:
         OSError: If it cannot be read.
     """
-    digest = hashlib.sha256()
     if path.is_dir():
+        digest = hashlib.sha256()
         for file in _files(path):
             digest.update(os.fsencode(file.name) + b"\0" + content_of(Path(file.path)))
         return digest.digest()
     if kind := kind_of_place(path):
         raise OSError(errno.EINVAL, f"it is {kind}, not a file")
     with path.open("rb") as stream:
-        while block := stream.read(_BLOCK):
-            digest.update(block)
-    return digest.digest()
+        return hashlib.file_digest(stream, "sha256").digest()
 
 
 def _files(folder: Path) -> list[os.DirEntry[str]]:
@@ -362,24 +360,12 @@ def cache_folder(part: str) -> Path | None:
     return folder if os.access(folder, os.W_OK | os.X_OK) else None
 
 
-def _alone(place: Path | None) -> contextlib.AbstractContextManager[None]:
-    """Keep the other runs of a sweep, which start together, from reading the same files."""
-    if place is None:
-        return contextlib.nullcontext()
-    return alone(place, "checking the same files", needed=False)
-
-
 def _place(folder: Path, rules: str) -> Path | None:
     """The file of a memory; None where nothing can be remembered."""
     looks = cache_folder("looks")
     if looks is None:
-        _say("what was found cannot be remembered, because the cache folder cannot be written")
+        say("what was found cannot be remembered, because the cache folder cannot be written")
         return None
     text = f"{folder.absolute()}\0{rules}"
     name = hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:16]
     return looks / f"{name}.json"
-
-
-def _say(text: str) -> None:
-    """Print one line on the terminal."""
-    Console(stderr=True).print(text, soft_wrap=True, markup=False, highlight=False)

@@ -22,7 +22,7 @@ from rich.progress import (
     TransferSpeedColumn,
 )
 
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.errors import InputError
 from medldr.folders.alone import alone
 from medldr.folders.files import StorageError, checksum, storage_errors
@@ -65,11 +65,11 @@ def fetch(
     hand = by_hand or _by_hand(url, target, md5)
     with contextlib.ExitStack() as held:
         try:
-            target.parent.mkdir(parents=True, exist_ok=True)
             held.enter_context(alone(target, f"downloading {target.name}"))
-        except OSError as error:
+        except (OSError, StorageError) as error:
+            why = error.__cause__ or error
             raise StorageError(
-                f"cannot write to {target.parent} ({error}). Set data.root to a folder that you "
+                f"cannot write to {target.parent} ({why}). Set data.root to a folder that you "
                 f"can write to. {hand}"
             ) from error
         if not target.is_file():
@@ -163,7 +163,7 @@ def _write(response: http.client.HTTPResponse, part: Path, have: int, size: int 
     console = Console(stderr=True)
     if not console.is_terminal:
         amount = "" if size is None else f" ({(size - have) / 1e6:.1f} MB)"
-        console.print(f"downloading {response.url}{amount}", soft_wrap=True, highlight=False)
+        say(f"downloading {response.url}{amount}", console)
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn())
     bar = Progress(
         *columns,

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.lib.format import open_memmap
 from numpy.typing import NDArray
 
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.data.image_table import Images, LazyImages
 from medldr.data.loading.workers import ahead
 from medldr.data.threads import progress
@@ -141,11 +141,8 @@ def write_array(
             good = _still_good(begun, images, blocks, recorded, console)
             missing = blocks.rows - sum(map(blocks.size, good))
             _check_room(folder, missing * (size // blocks.rows), room)
-            console.print(
-                f"resuming {partial}: {blocks.rows - missing:,} of {blocks.rows:,} images are done",
-                soft_wrap=True,
-                highlight=False,
-            )
+            there = f"{blocks.rows - missing:,} of {blocks.rows:,} images"
+            say(f"resuming {partial}: {there} are done", console)
     write = _BlockWriter(images, blocks, path, int(begun.offset))
     missing_blocks = [number for number in range(len(blocks)) if number not in good]
     unreadable: list[str] = []
@@ -243,15 +240,37 @@ class _BlockWriter:
                 yield str(error)
 
 
+def open_array(
+    path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], size: int | None = None
+) -> np.memmap[Any, np.dtype[Any]]:
+    """An array where it lies, as `write_array` wrote it.
+
+    Args:
+        path: The file.
+        dtype: Type of its numbers.
+        shape: Its shape.
+        size: Bytes of the file, if known.
+
+    Raises:
+        InputError: If it is missing, or not that array.
+    """
+    with reading(path, "the array that was written"):
+        has = path.stat().st_size
+        if size not in (None, has):
+            raise ValueError(f"it has {has:,} bytes, but {size:,} were written")
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+        same = (array.dtype, array.shape) == (dtype, shape)
+        if not isinstance(array, np.memmap) or not same or not array.flags.c_contiguous:
+            raise ValueError(f"it is {array.dtype} {array.shape}, not {dtype} {shape}")
+    return array
+
+
 def _begun(path: Path, images: Images) -> np.memmap[Any, np.dtype[Any]] | None:
     """An `images.npy` that was begun for these images; None where its head is not whole."""
     try:
-        with reading(path):
-            array = np.load(path, mmap_mode="r", allow_pickle=False)
+        return open_array(path, images.dtype, images.shape)
     except InputError:
         return None
-    same = (array.dtype, array.shape) == (images.dtype, images.shape)
-    return array if isinstance(array, np.memmap) and same else None
 
 
 def _read_journal(path: Path, plan: str) -> dict[int, str] | None:

@@ -26,6 +26,7 @@ from medldr.data.image_table import Images
 from medldr.data.store.array import (
     IMAGES,
     Blocks,
+    open_array,
     other_blocks,
     partial_of,
     take_name,
@@ -34,7 +35,7 @@ from medldr.data.store.array import (
 from medldr.data.threads import in_threads
 from medldr.errors import InputError
 from medldr.folders.alone import alone
-from medldr.folders.files import read_json, reading, storage_errors, write_json
+from medldr.folders.files import read_json, storage_errors, write_json
 from medldr.folders.provenance import cores
 
 _FACTS: Final = "array.json"
@@ -103,14 +104,13 @@ def _opened(folder: Path, images: ScanImages) -> NDArray[Any] | None:
     """The kept array; None where there is none, or it isn't what was written."""
     try:
         facts = read_json(folder / _FACTS)
-        with reading(folder / IMAGES):
-            array: NDArray[Any] = np.load(folder / IMAGES, mmap_mode="r", allow_pickle=False)
+        array = open_array(folder / IMAGES, images.dtype, images.shape)
         blocks = Blocks(len(images), facts["block_rows"])
         digests = dict(enumerate(facts["blocks"]))
         os.utime(folder)  # when it was last used
     except (InputError, OSError, ValueError, EOFError, KeyError, TypeError):
         return None
-    if (array.shape, array.dtype, len(digests)) != (images.shape, images.dtype, len(blocks)):
+    if len(digests) != len(blocks):
         return None
     quiet = Console(quiet=True)
     return None if other_blocks(array, blocks, digests, quiet, "verifying") else array

@@ -20,7 +20,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from medldr.config.identity import differing
 from medldr.data.config import DatasetConfig
@@ -28,10 +28,10 @@ from medldr.data.files.config import Combined
 from medldr.data.hashes import hash_texts, label_bytes
 from medldr.data.image_table import ImageTable, Look
 from medldr.data.proven import Proof, ProvenImages
-from medldr.data.store.array import IMAGES, Blocks, partial_of
+from medldr.data.store.array import IMAGES, Blocks, open_array, partial_of
 from medldr.errors import InputError
-from medldr.folders.checksums import CHECKSUMS, checksum_of_content
-from medldr.folders.files import atomic, checksum, read_json, write_json
+from medldr.folders.files import atomic, checksum
+from medldr.folders.records import read_sealed, write_sealed
 from medldr.types import Task
 
 FORMAT: Final = 1
@@ -122,30 +122,12 @@ def read_facts(folder: Path) -> PackFacts:
             f"{folder} is not a pack: it has no {FACTS}. `medldr data pack` makes one, and "
             "data.packed=off reads the data set's own files"
         )
-    values = read_json(folder / FACTS)
-    version = values.get("format") if isinstance(values, dict) else None
-    if isinstance(version, int) and version != FORMAT:
-        raise InputError(
-            f"{folder} has format {version}, but this medldr reads format {FORMAT}. {AGAIN}"
-        )
-    own = values.pop(CHECKSUMS, None) if isinstance(values, dict) else None
-    try:
-        facts = PackFacts.model_validate(values)
-    except ValidationError as error:
-        problem = error.errors()[0]
-        place = ".".join(map(str, problem["loc"])) or "the whole file"
-        raise InputError(
-            f"{folder / FACTS} is damaged ({place}: {problem['msg']}). {AGAIN}"
-        ) from error
-    if own is not None and own != {FACTS: checksum_of_content(values)}:  # older ones have none
-        raise InputError(f"{folder / FACTS} is damaged: it does not have its checksum. {AGAIN}")
-    return facts
+    return read_sealed(folder / FACTS, PackFacts, AGAIN, (FORMAT,), "format")
 
 
 def write_facts(folder: Path, facts: PackFacts) -> None:
     """Write `pack.json` with a checksum of its content, whole or not at all."""
-    content = facts.model_dump(mode="json")
-    write_json(folder / FACTS, {**content, CHECKSUMS: {FACTS: checksum_of_content(content)}})
+    write_sealed(folder / FACTS, facts.model_dump(mode="json"))
 
 
 def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[Any]]:
@@ -156,20 +138,11 @@ def open_images(folder: Path, facts: PackFacts) -> np.memmap[Any, np.dtype[Any]]
     Raises:
         InputError: If the file is absent, truncated, or not the array that `pack.json` describes.
     """
-    path = folder / IMAGES
     expected = facts.files[IMAGES].bytes if IMAGES in facts.files else -1
     try:
-        size = path.stat().st_size
-        if size != expected:
-            raise ValueError(f"it has {size:,} bytes, but {expected:,} were written")
-        images = np.load(path, mmap_mode="r", allow_pickle=False)
-        same = (images.shape, images.dtype) == (facts.shape, np.dtype(facts.dtype))
-        if not isinstance(images, np.memmap) or not same or not images.flags.c_contiguous:
-            expected_array = f"{facts.dtype} {facts.shape}"
-            raise ValueError(f"it is {images.dtype} {images.shape}, not {expected_array}")
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} is missing or damaged ({error}). {AGAIN}") from error
-    return images
+        return open_array(folder / IMAGES, np.dtype(facts.dtype), facts.shape, expected)
+    except InputError as error:
+        raise InputError(f"{error}. {AGAIN}") from error
 
 
 def deciding_keys(section: DatasetConfig) -> dict[str, Any]:

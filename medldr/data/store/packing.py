@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import JsonValue
 
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.data.checks.table_checks import check_table, looks_of
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import Images, ImageTable, LazyImages
@@ -84,11 +82,23 @@ def make_pack(
         raise InputError(
             f"--out: {folder.name} is a name reserved for unfinished packs; choose another"
         )
-    with _one_at_a_time(folder):
+    with alone(folder, f"packing {folder}"):
         replaced = folder.exists()
         if replaced and _agrees(folder, table, section, console):
             return "there"
-        _write(table, section, folder, workers, console, encoder)
+        digests = write_array(
+            table.images,
+            Blocks.of(table.images),
+            folder,
+            _plan(table, section),
+            workers=workers,
+            console=console,
+            title="packing",
+            room="or choose a folder on another disk with --out",
+        )
+        with storage_errors(folder):
+            _describe(table, section, partial_of(folder), digests, console, encoder)
+            take_name(folder)
         return "replaced" if replaced else "made"
 
 
@@ -125,23 +135,13 @@ def verify(
     verify_source(pack, table.images, workers=workers, console=console)
     if not changed or not isinstance(table.images, LazyImages):
         return "same"
-    with _one_at_a_time(pack.folder), storage_errors(pack.folder):
+    with alone(pack.folder, f"packing {pack.folder}"), storage_errors(pack.folder):
         if read_facts(pack.folder) != pack.facts:
             raise InputError(
                 f"{pack.folder} was packed again during the comparison. Run the same command again"
             )
         write_facts(pack.folder, pack.facts.model_copy(update={"stamp": table.images.stamp}))
     return "renewed"
-
-
-@contextlib.contextmanager
-def _one_at_a_time(folder: Path) -> Iterator[None]:
-    """Keep others from writing to the same pack."""
-    with contextlib.ExitStack() as held:
-        with storage_errors(folder):
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            held.enter_context(alone(folder, f"packing {folder}"))
-        yield
 
 
 def _agrees(folder: Path, table: ImageTable, section: DatasetConfig, console: Console) -> bool:
@@ -156,7 +156,7 @@ def _agrees(folder: Path, table: ImageTable, section: DatasetConfig, console: Co
             raise
         changed = [str(error)]
     for text in changed:
-        console.print(f"packing again: {text}", soft_wrap=True, markup=False, highlight=False)
+        say(f"packing again: {text}", console)
     return not changed
 
 
@@ -165,30 +165,6 @@ def _is_of_others(folder: Path, section: DatasetConfig) -> bool:
         return read_facts(folder).keys != deciding_keys(section)
     except InputError:
         return False
-
-
-def _write(
-    table: ImageTable,
-    section: DatasetConfig,
-    folder: Path,
-    workers: int,
-    console: Console,
-    encoder: dict[str, JsonValue] | None,
-) -> None:
-    """Write a pack, or what an unfinished one lacks; one in its place is replaced at the end."""
-    digests = write_array(
-        table.images,
-        Blocks.of(table.images),
-        folder,
-        _plan(table, section),
-        workers=workers,
-        console=console,
-        title="packing",
-        room="or choose a folder on another disk with --out",
-    )
-    with storage_errors(folder):
-        _describe(table, section, partial_of(folder), digests, console, encoder)
-        take_name(folder)
 
 
 def _plan(table: ImageTable, section: DatasetConfig) -> str:

@@ -104,8 +104,6 @@ def _obtain(root: Path) -> Path:
         f"By hand: save {url} as {archive} and run the same command again, or put the extracted "
         f"folder at {folder}."
     )
-    with storage_errors(root):
-        root.mkdir(parents=True, exist_ok=True)
     with alone(folder, f"fetching {NAME}"):
         if folder.is_dir() and any(folder.iterdir()):  # another process was quicker
             return folder

@@ -9,7 +9,6 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 import numpy as np
@@ -39,12 +38,7 @@ class NpzFile:
     def __enter__(self) -> NpzFile:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._archive.close()
 
     def header(self, key: str) -> tuple[tuple[int, ...], np.dtype[np.generic]]:
