@@ -25,5 +25,5 @@ def tally(places: Iterable[str]) -> str:
         >>> tally(["south", "north", "south"]), tally(["", ""])
         (' (north 1, south 2)', '')
     """
-    counts = sorted(Counter(filter(None, places)).items())
-    return f" ({some(f'{place} {count:,}' for place, count in counts)})" if counts else ""
+    counts = Counter(sorted(filter(None, places), key=str.casefold))
+    return f" ({some(f'{place} {n:,}' for place, n in counts.items())})" if counts else ""

@@ -28,6 +28,7 @@ from medldr.data.files.scan import (
     plain_numbers,
     refuse_bomb,
     times,
+    understood,
 )
 from medldr.errors import did_you_mean
 from medldr.folders.files import last_changed
@@ -84,12 +85,8 @@ def read_array(source: Source, dims: Dims) -> Scan:
 
 def _npy(path: Path) -> NDArray[Any]:
     _require_start(path, _NPY, "not an .npy file")
-    try:
+    with understood(_why):
         stored: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
-    except MemoryError:
-        raise
-    except Exception as error:  # whatever the bytes make numpy stumble on
-        raise ScanError(_why(error)) from error
     return stored
 
 
@@ -98,22 +95,20 @@ def _member(path: Path, changed: int, size: int, member: str) -> NDArray[Any]:
     """An array of an archive, read once as long as the file stays the same."""
     del changed, size
     _require_start(path, _ZIP, "not an .npz archive")
-    try:
-        # Opened here, for numpy leaves a broken archive open.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            names = list(archive.files)
-            if member in names or (not member and len(names) == 1):
-                part = archive.zip.infolist()[names.index(member) if member else 0]
-                refuse_bomb(part.file_size, part.compress_size)
-                stored: NDArray[Any] = archive[member or names[0]]
-                if not isinstance(stored, np.ndarray):  # a zip of something else
-                    raise ScanError("it is a zip archive, but not one of arrays")
-                stored.setflags(write=False)
-                return stored
-    except (ScanError, MemoryError):
-        raise
-    except Exception as error:  # whatever the bytes make numpy and zipfile stumble on
-        raise ScanError(_why(error)) from error
+    with (
+        understood(_why),
+        path.open("rb") as file,  # here, for numpy leaves a broken archive open
+        np.load(file, allow_pickle=False) as archive,
+    ):
+        names = list(archive.files)
+        if member in names or (not member and len(names) == 1):
+            part = archive.zip.infolist()[names.index(member) if member else 0]
+            refuse_bomb(part.file_size, part.compress_size)
+            stored: NDArray[Any] = archive[member or names[0]]
+            if not isinstance(stored, np.ndarray):  # a zip of something else
+                raise ScanError("it is a zip archive, but not one of arrays")
+            stored.setflags(write=False)
+            return stored
     raise ScanError(
         f"it has no array {member!r}, but {', '.join(map(repr, names)) or 'none'}. Say which one "
         f"after a #, as in scans.npz#images[3].{did_you_mean(member, names)}"
@@ -130,8 +125,6 @@ def _require_start(path: Path, start: bytes, otherwise: str) -> None:
 def _why(error: BaseException) -> str:
     if "object" in str(error).casefold():
         return PYTHON_OBJECTS
-    if isinstance(error, OSError) and error.strerror:
-        return f"unreadable ({error.strerror})"
     return "the file is damaged or truncated"
 
 

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from medldr.data.counting import some
+from medldr.data.counting import some, tally
 from medldr.data.files.dicom_file import DESCRIPTION, PLACE, SHAPE, functional_group, open_dicom
 from medldr.data.files.dicom_geometry import (
     NO_THICKNESS,
@@ -35,7 +35,7 @@ from medldr.data.files.dicom_geometry import (
 )
 from medldr.data.files.dicom_pixels import Frames, frames_of
 from medldr.data.files.nifti import canonical, spacing_of
-from medldr.data.files.origin import NEAREST_FIRST, Origin, made_beside, origin_of, told
+from medldr.data.files.origin import NEAREST_FIRST, Origin, made_beside, origin_of
 from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import Scan, ScanError, times
 
@@ -242,9 +242,8 @@ def _chosen(
         )
     kept = {file.path for file in volumes[0]}
     others = [file for files in series.values() for file in files if file.path not in kept]
-    said = (
-        f"files of other series are left out: {len(others)} ({told(f.origin.kind for f in others)})"
-    )
+    kinds = tally(file.origin.kind for file in others)
+    said = f"files of other series are left out: {len(others)}{kinds}"
     return volumes[0], (said,) if others else ()
 
 
@@ -357,17 +356,6 @@ def _scan(
     spacing: tuple[float, ...] | None = None,
     affine: NDArray[np.float64] | None = None,
 ) -> Scan:
-    return Scan(
-        values=np.ascontiguousarray(values),
-        kind="dicom",
-        mode=frames.mode,
-        spacing=spacing,
-        affine=affine,
-        bits=frames.bits,
-        modality=frames.modality,
-        window=frames.window,
-        voi=frames.voi,
-        warnings=tuple(dict.fromkeys((*frames.warnings, *warnings))),
-        patient=frames.patient,
-        origin=frames.origin,
-    )
+    said = tuple(dict.fromkeys((*frames.warnings, *warnings)))
+    made = frames._replace(values=np.ascontiguousarray(values), warnings=said)
+    return Scan(kind="dicom", spacing=spacing, affine=affine, **made._asdict())

@@ -25,7 +25,7 @@ from pydicom.uid import (
     ImplicitVRLittleEndian,
 )
 
-from medldr.data.files.scan import ScanError, refuse_bomb
+from medldr.data.files.scan import ScanError, refuse_bomb, understood
 
 PLACE: Final = (
     *("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing", "ImagerPixelSpacing"),
@@ -90,9 +90,12 @@ def open_dicom(path: Path, tags: Sequence[str] | None = None) -> tuple[Any, tupl
         "stop_before_pixels": tags is not None,
         "specific_tags": tags and [*tags],
     }
-    try:
-        if not path.stat().st_size:
-            raise ScanError("the file is empty")
+
+    def why(_: Exception) -> str:
+        whole = _start(path)[128:] == b"DICM"
+        return "the file is damaged or truncated before its pixels" if whole else _NOT_DICOM
+
+    with understood(why):
         try:
             _refuse_deflated_bomb(path)
             dataset, whole = pydicom.dcmread(path, **keys), True
@@ -103,14 +106,6 @@ def open_dicom(path: Path, tags: Sequence[str] | None = None) -> tuple[Any, tupl
             sized = "SOPClassUID" in dataset and "Rows" in dataset
             if not sized or (tags is None and not holds_pixels(dataset)):
                 raise ScanError(_NOT_DICOM) from error
-    except (ScanError, FileNotFoundError, MemoryError):
-        raise
-    except Exception as error:  # pydicom checks little before it unpacks bytes
-        if isinstance(error, OSError) and error.strerror:
-            raise ScanError(f"unreadable ({error.strerror})") from error
-        if _start(path)[128:] != b"DICM":
-            raise ScanError(_NOT_DICOM) from error
-        raise ScanError("the file is damaged or truncated before its pixels") from error
     empty = ", ".join(sorted(set(_require_sense(dataset)) & _DECISIVE))
     said = (f"elements that are empty count as absent: {empty}",) if empty else ()
     return dataset, (*_name_syntax(dataset, whole), *said)

@@ -27,7 +27,15 @@ from pydicom.pixels.utils import as_pixel_options
 
 from medldr.data.files.dicom_file import functional_group, holds_pixels
 from medldr.data.files.origin import Origin
-from medldr.data.files.scan import ScanError, Voi, finite, plain_numbers, refuse_bomb, scaled
+from medldr.data.files.scan import (
+    ScanError,
+    Voi,
+    finite,
+    plain_numbers,
+    refuse_bomb,
+    scaled,
+    understood,
+)
 
 _STREAMS: Final = (
     *(*uid.JPEGTransferSyntaxes, *uid.JPEGLSTransferSyntaxes, *uid.JPEG2000TransferSyntaxes),
@@ -147,7 +155,7 @@ def _decoded(dataset: Any) -> Frames:
         # pydicom's own decoder is slower than pylibjpeg's, which breaks off on damaged files.
         choices["decoding_plugin"] = "pydicom"
     own_bits = run_lengths or not syntax.is_encapsulated
-    try:
+    with understood(_undecodable):
         options = as_pixel_options(dataset)
         if syntax.is_encapsulated:
             sizes = ("number_of_frames", "rows", "columns", "samples_per_pixel", "bits_allocated")
@@ -160,13 +168,6 @@ def _decoded(dataset: Any) -> Frames:
         numbers, properties = decoder.as_array(
             dataset, raw=True, **choices, validate=True, allow_excess_frames=False
         )
-    except (MemoryError, ScanError):
-        raise
-    except Exception as error:  # a package for each compression, each with exceptions of its own
-        text = " ".join(str(error).split()) or type(error).__name__
-        text = text.removeprefix(_PREFIX)
-        why = text if len(text) <= 200 else text[:197] + "..."
-        raise ScanError(f"its pixels cannot be decoded ({why})") from error
     photometric, channels = (
         str(properties["photometric_interpretation"]),
         properties["samples_per_pixel"],
@@ -179,6 +180,11 @@ def _decoded(dataset: Any) -> Frames:
     if own_bits:
         numbers = _without_overlays(numbers, dataset)
     return (_grey if channels == 1 else _colour)(dataset, numbers, photometric)
+
+
+def _undecodable(error: Exception) -> str:
+    text = (" ".join(str(error).split()) or type(error).__name__).removeprefix(_PREFIX)
+    return f"its pixels cannot be decoded ({text if len(text) <= 200 else text[:197] + '...'})"
 
 
 def _decoder(syntax: Any) -> Any:

@@ -22,6 +22,12 @@ from medldr.data.files.scan import Kind, Scan, Voi
 
 _NUMBER: Final = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)")
 
+_AS_READ: Final = (
+    *("kind", "mode", "spacing", "bits", "modality", "window", "frames", "warnings", "voi"),
+    *("patient", "origin"),
+)
+"""Facts that are those of the scan as it was read."""
+
 
 class Facts(NamedTuple):
     """What one item is.
@@ -70,22 +76,12 @@ class Facts(NamedTuple):
         """The facts of a scan that was read."""
         values = scan.values
         return cls(
-            kind=scan.kind,
-            mode=scan.mode,
             shape=tuple(values.shape),
-            spacing=scan.spacing,
             affine=None if scan.affine is None else tuple(map(tuple, scan.affine.tolist())),
-            bits=scan.bits,
             eight_bit=scan.kind == "picture" and values.dtype == np.uint8,
-            modality=scan.modality,
             low=float(values.min()),
             high=float(values.max()),
-            window=scan.window,
-            voi=scan.voi,
-            frames=scan.frames,
-            warnings=scan.warnings,
-            patient=scan.patient,
-            origin=scan.origin,
+            **{name: getattr(scan, name) for name in _AS_READ},
         )
 
     @classmethod

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 
 from medldr.data.files.quiet import quiet
 from medldr.data.files.scan import (
-    ABSENT,
     MOST_UNPACKED,
     PAIRS,
     Scan,
@@ -40,6 +39,7 @@ from medldr.data.files.scan import (
     refuse_bomb,
     scaled,
     times,
+    understood,
 )
 
 _GZIP: Final = b"\x1f\x8b"
@@ -74,16 +74,10 @@ def read_nifti(path: Path) -> Scan:
     Raises:
         ScanError: If it cannot be read, or holds no volume of real numbers.
     """
-    try:
+    with understood(_why):
         image, header = _open(path)
         stored = np.asanyarray(image.dataobj.get_unscaled())
         place = _place_of(image, header)
-    except (ScanError, MemoryError):
-        raise
-    except FileNotFoundError as error:
-        raise ScanError(ABSENT) from error
-    except Exception as error:  # nibabel checks little before it unpacks bytes
-        raise ScanError(_why(error)) from error
     slope, intercept = float(image.dataobj.slope), float(image.dataobj.inter)
     channels, mode, warnings = _channels(stored)
     values, replaced = finite(scaled(plain_numbers(channels), slope, intercept))
@@ -120,8 +114,6 @@ def _open(path: Path) -> tuple[Any, Any]:
     nibabel mends the header of the image: a voxel of no size gets one of 1 mm.
     """
     if path.name.lower().endswith(_OTHERS):
-        if not path.stat().st_size:
-            raise ScanError("the file is empty")
         other = other_of_pair(path) if path.name.lower().endswith(PAIRS) else path
         if not other.is_file():
             ending = next(ending for ending in PAIRS if other.name.lower().endswith(ending))
@@ -136,8 +128,6 @@ def _open(path: Path) -> tuple[Any, Any]:
         with ImageOpener(part.filename) as file:
             return image, type(image.header).from_fileobj(file, check=False)
     content = path.read_bytes()
-    if not content:
-        raise ScanError("the file is empty")
     if content.startswith(_GZIP):
         content = _unzipped(content)
     for image_class in _ONE_FILE:
@@ -187,7 +177,7 @@ def _why(error: BaseException) -> str:
     if isinstance(error, (EOFError, gzip.BadGzipFile, zlib.error)):
         return "the file is truncated or damaged: its zipped content cannot be unpacked"
     if isinstance(error, OSError):
-        return f"unreadable ({error.strerror})" if error.strerror else CUT_OFF
+        return CUT_OFF
     if isinstance(error, ImageFileError):
         return "not a NIfTI file"
     return f"unreadable: its header is not valid ({str(error) or type(error).__name__})"

@@ -12,11 +12,10 @@ Source:
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
-from medldr.data.counting import some
+from medldr.data.counting import some, tally
 
 Made = Literal["", "localizer", "capture", "other"]
 
@@ -90,18 +89,6 @@ def made_beside(origins: Sequence[Origin | None]) -> dict[int, str]:
     return {place: one.kind for place, one in known.items() if is_beside(one)}
 
 
-def told(kinds: Iterable[str]) -> str:
-    """How many of which kind.
-
-    Example:
-        >>> told(["SEG", "RTDOSE", "SEG"])
-        'RTDOSE 1, SEG 2'
-    """
-    return ", ".join(
-        f"{kind} {count}" for kind, count in Counter(sorted(kinds, key=str.casefold)).items()
-    )
-
-
 def beside_note(made: Mapping[str, str], *, named: bool = False) -> list[str]:
     """A sentence on files that are no items beside others; none where there are none.
 
@@ -114,5 +101,5 @@ def beside_note(made: Mapping[str, str], *, named: bool = False) -> list[str]:
         ['made of scans, so left out beside them: 2 (SEG 1, SR 1)']
     """
     names = f": {some(made)}" if named else ""
-    said = f"made of scans, so left out beside them: {len(made)} ({told(made.values())}){names}"
+    said = f"made of scans, so left out beside them: {len(made)}{tally(made.values())}{names}"
     return [said] if made else []

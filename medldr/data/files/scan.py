@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -46,6 +47,26 @@ class ScanError(Exception):
     """
 
     origin: Origin | None = None
+
+
+@contextmanager
+def understood(why: Callable[[Exception], str]) -> Iterator[None]:
+    """Turn whatever a file makes a library stumble on into a reason: they check little.
+
+    Args:
+        why: What to say of an error of a library; one of the system says it itself.
+
+    Raises:
+        ScanError: If the file is not as it should be.
+        FileNotFoundError: If there is none.
+    """
+    try:
+        yield
+    except (ScanError, FileNotFoundError, MemoryError):
+        raise
+    except Exception as error:
+        system = isinstance(error, OSError) and error.strerror
+        raise ScanError(f"unreadable ({system})" if system else why(error)) from error
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from medldr.data.files.quiet import quiet
-from medldr.data.files.scan import ScanError, times
+from medldr.data.files.scan import ScanError, times, understood
 
 _STARTS: Final = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
 _ODD: Final = ("float16", "float64", "int8", "int64", "uint64")
@@ -108,17 +108,11 @@ def read_page(path: Path, number: int, most: int) -> NDArray[Any]:
     """
     import tifffile
 
-    try:
-        with tifffile.TiffFile(path) as tif:
-            page: Any = tif.pages[number]
-            if page.size > most:
-                raise ScanError(f"it has {page.size:,} numbers; at most {most:,} are read")
-            stored = page.asarray()
-    except (ScanError, MemoryError):
-        raise
-    except Exception as error:  # a package for each compression, each with exceptions of its own
-        raise ScanError(
-            "its numbers cannot be decoded: it is damaged, or compressed. Save it uncompressed"
-        ) from error
+    why = "its numbers cannot be decoded: it is damaged, or compressed. Save it uncompressed"
+    with understood(lambda _: why), tifffile.TiffFile(path) as tif:
+        page: Any = tif.pages[number]
+        if page.size > most:
+            raise ScanError(f"it has {page.size:,} numbers; at most {most:,} are read")
+        stored = page.asarray()
     axes = page.axes
     return np.moveaxis(stored, axes.index("S"), 0) if "S" in axes else stored[None]

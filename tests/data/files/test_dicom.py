@@ -7,7 +7,8 @@ import pytest
 
 from medldr.data.files.dicom import read_dicom_file
 from medldr.data.files.dicom_file import open_dicom
-from medldr.data.files.scan import ScanError
+from medldr.data.files.read import read_scan
+from medldr.data.files.scan import ScanError, Source
 
 RAMP = np.arange(16, dtype=np.uint16).reshape(4, 4)
 SPACED = {"PixelSpacing": ["0.5", "0.25"]}
@@ -160,10 +161,10 @@ def test_what_is_no_dicom_picture(tmp_path):
     for name, (content, why) in made.items():
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ScanError, match=why) as told:
-            read_dicom_file(tmp_path / name)
+            read_scan(Source(tmp_path / name))
         assert "secret" not in str(told.value)
-    with pytest.raises(FileNotFoundError):
-        read_dicom_file(tmp_path / "absent.dcm")
+    with pytest.raises(ScanError, match="no such file"):
+        read_scan(Source(tmp_path / "absent.dcm"))
 
 
 def test_sequences_within_sequences_without_end_are_damage(tmp_path):

@@ -10,7 +10,8 @@ import pytest
 from nibabel.testing import data_path
 
 from medldr.data.files.nifti import read_nifti
-from medldr.data.files.scan import Scan, ScanError
+from medldr.data.files.read import read_scan
+from medldr.data.files.scan import Scan, ScanError, Source
 
 RAMP = np.arange(6 * 5 * 4, dtype=np.float32).reshape(6, 5, 4)
 REAL = Path(__file__).parents[3].parent / "shared" / "data" / "scans" / "nifti"
@@ -152,10 +153,10 @@ def test_broken_files_are_told_without_their_name(tmp_path):
     for name, (bytes_, why) in broken.items():
         (tmp_path / name).write_bytes(bytes_)
         with pytest.raises(ScanError, match=why) as told:
-            read_nifti(tmp_path / name)
+            read_scan(Source(tmp_path / name))
         assert "secret" not in str(told.value)
     with pytest.raises(ScanError, match="no such file"):
-        read_nifti(tmp_path / "absent.nii")
+        read_scan(Source(tmp_path / "absent.nii"))
 
 
 def test_analyze_says_nothing_about_the_patient(tmp_path):
