@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import ValidationError
 from rich.progress import track
 
 from medldr.config import EvaluationConfig
@@ -37,6 +36,7 @@ from medldr.folders.evaluation_record import (
 from medldr.folders.files import RunFolder
 from medldr.folders.lifecycle import run_folders
 from medldr.folders.preprocessing_record import read_preprocessing
+from medldr.folders.records import check_record
 from medldr.folders.run_record import RunRecord, read_run_record
 
 PREPROCESSING: Final = "preprocessing.json"
@@ -270,9 +270,5 @@ def evaluation_settings(
     if specificity is not None:
         stated |= {"specificity": specificity, "prevalence": point and point.prevalence}
     known = {key: v for key, v in configured.items() if key in EvaluationConfig.model_fields}
-    try:
-        return EvaluationConfig.model_validate({**known, **stated, **changed})
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise InputError(f"evaluation.{key} cannot be used: {first['msg']}") from error
+    cure = "Restore config.yaml and evaluation.json"
+    return check_record({**known, **stated, **changed}, Path("evaluation"), EvaluationConfig, cure)

@@ -10,7 +10,7 @@ import contextlib
 import getpass
 import re
 import socket
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,16 +65,10 @@ class Names:
         ids = worth_hiding({*self.items, *self.groups, *_ours()})
         return hide_names(text, ids, keep=set(self.files.values()))
 
-    def texts(self, value: Any) -> Any:
-        """The content of a sweep's files, without the names of files; runs by their new name."""
-        if isinstance(value, Mapping):
-            return {self.texts(key): self.texts(one) for key, one in value.items()}
-        if isinstance(value, list | tuple):
-            return [self.texts(one) for one in value]
-        if not isinstance(value, str):
-            return value
-        last = re.split(r"[/\\]", value)[-1]
-        text = _replaced(last if last in self.files else value, {**self.labels, **self.runs})
+    def text(self, text: str) -> str:
+        """A text of a sweep's files, without the names of files; runs by their new name."""
+        last = re.split(r"[/\\]", text)[-1]
+        text = _replaced(last if last in self.files else text, {**self.labels, **self.runs})
         return {**self.files, **self.data}.get(text, text)
 
 
@@ -84,21 +78,33 @@ def _replaced(text: str, names: Mapping[str, str]) -> str:
     return text
 
 
+def each_text(value: Any, change: Callable[[str], str]) -> Any:
+    """A value of JSON with each of its texts changed, keys included.
+
+    Example:
+        >>> each_text({"a": ["b", 1]}, str.upper)
+        {'A': ['B', 1]}
+    """
+    if isinstance(value, Mapping):
+        return {change(str(key)): each_text(one, change) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [each_text(one, change) for one in value]
+    return change(value) if isinstance(value, str) else value
+
+
 def renamed(value: Any, names: Mapping[str, str]) -> Any:
-    """A value with some texts replaced by others, keys included; the parts of a key one by one.
+    """A value with some texts replaced by others, keys included; whole, or part by part.
 
     Example:
         >>> renamed({"val/anna/auc": 1, "of": ["anna", "anna-lena"]}, {"anna": "group 1"})
         {'val/group 1/auc': 1, 'of': ['group 1', 'anna-lena']}
     """
-    if isinstance(value, Mapping):
-        return {
-            "/".join(names.get(part, part) for part in str(key).split("/")): renamed(one, names)
-            for key, one in value.items()
-        }
-    if isinstance(value, list | tuple):
-        return [renamed(one, names) for one in value]
-    return names.get(value, value) if isinstance(value, str) else value
+
+    def new(text: str) -> str:
+        parts = (names.get(part, part) for part in text.split("/"))
+        return names[text] if text in names else "/".join(parts)
+
+    return each_text(value, new)
 
 
 def paths_in(section: Section) -> list[Path]:

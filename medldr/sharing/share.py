@@ -26,7 +26,7 @@ from medldr.folders.privacy import worth_hiding
 from medldr.folders.run_record import read_run_record
 from medldr.folders.sweep_record import SCHEMA, Sweep, SweepFolder, read_sweep
 from medldr.plugins import takes_plugins
-from medldr.sharing.names import Names, is_path, numbered, paths_in
+from medldr.sharing.names import Names, each_text, is_path, numbered, paths_in
 from medldr.sharing.run_copy import copy_run, split_ids
 
 ABOUT: Final = """\
@@ -153,7 +153,8 @@ def _names(known: dict[RunFolder, Any], sweep: Sweep | None) -> Names:
 
 def _write_sweep(whole: SweepFolder, sweep: Sweep, made: SweepFolder, names: Names) -> None:
     """`sweep.json`, and `choices.json` where settings were chosen."""
-    content: dict[str, Any] = names.texts({**asdict(sweep), "overrides": ()})
+    content: dict[str, Any] = each_text({**asdict(sweep), "overrides": ()}, names.text)
     write_json(made.sweep, {"schema": SCHEMA, **content})
     if read_choices(whole) is not None:
-        write_json(made.choices, {"schema": OF_CHOICES, **names.texts(read_json(whole.choices))})
+        choices = each_text(read_json(whole.choices), names.text)
+        write_json(made.choices, {"schema": OF_CHOICES, **choices})

@@ -15,7 +15,7 @@ from medldr.data.config import DatasetConfig
 from medldr.data.splits.manifest import held_out_domains
 from medldr.errors import InputError
 from medldr.evaluation import domain_means, held_out_curves, score
-from medldr.evaluation.predictions.predict import predict
+from medldr.evaluation.predictions.predict import predict_each
 from medldr.evaluation.split_scores import positive_class
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
@@ -80,15 +80,15 @@ class Validation:
         """Metrics by column, such as ``val/auc``; None where undefined, equal on all processes."""
         self._processes.equal_buffers(model)
         tables = {
-            split: predict(
-                model,
+            split: predict_each(
+                [model],
                 undisturbed(iter(loader)),
                 spec=self._data.spec,
                 table=self._data.table,
                 split=split,
                 parts=self._data.parts,
                 fabric=self._fabric,
-            )
+            )[0]
             for split, loader in self._loaders.items()
         }
         row: dict[str, Any] = {}

@@ -56,4 +56,4 @@ def test_settings_that_cannot_be_used_are_named(tmp_path):
     files = RunFolder(shutil.copytree(finished("single")[0].path, tmp_path / "run"))
     text = files.evaluation.read_text()
     files.evaluation.write_text(text.replace('"bins":15', '"bins":1'))
-    assert any("evaluation.bins cannot be used" in said for said in verify_run(files).differs)
+    assert any("evaluation: bins should be" in said for said in verify_run(files).differs)

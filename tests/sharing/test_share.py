@@ -231,6 +231,7 @@ def test_a_changed_run_is_not_shared_under_new_checksums(runs, tmp_path):
 
 def test_domains_that_are_patients_are_numbered_in_all_places():
     names = Names({}, {"anna": "group 1"}, domains={"anna": "group 1", "7": "group 2"})
+    assert renamed({"site/p1": "site/p1"}, {"site/p1": "group 1"}) == {"group 1": "group 1"}
     assert renamed({"val/domain/anna/auc": "anna", "a": ["7", 7]}, names.domains) == {
         "val/domain/group 1/auc": "group 1", "a": ["group 2", 7],
     }  # fmt: skip

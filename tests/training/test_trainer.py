@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from medldr.evaluation import score
-from medldr.evaluation.predictions.predict import predict
+from medldr.evaluation.predictions.predict import predict_each
 from medldr.folders.files import load_checkpoint, load_tensors
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
@@ -47,14 +47,14 @@ def scored(monkeypatch):
 
     def noted(*args, split, **keys):
         state["splits"].append(split)
-        return predict(*args, split=split, **keys)
+        return predict_each(*args, split=split, **keys)
 
     def faked(predictions, positive):
         state["rows"].append(len(predictions))
         found = score(predictions)
         return found | {"auc": next(state["auc"])} if state["auc"] else found
 
-    monkeypatch.setattr(validation_module, "predict", noted)
+    monkeypatch.setattr(validation_module, "predict_each", noted)
     monkeypatch.setattr(validation_module, "score", faked)
     return state
 
@@ -102,7 +102,7 @@ def test_the_weights_that_were_validated_are_the_ones_saved(train):
         run.model.load_state_dict(load_tensors(run.folder.model))
         loader = run.data.eval_loader("val", run.config, device="cpu")
         keys = {"spec": run.data.spec, "table": run.data.table, "split": "val"}
-        found = score(predict(run.model, loader, **keys))
+        found = score(*predict_each([run.model], loader, **keys))
         assert found["loss"] == pytest.approx(run.fitted.history[-1]["val/loss"], rel=1e-6)
 
 

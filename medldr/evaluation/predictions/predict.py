@@ -47,22 +47,6 @@ def probabilities(
     return out
 
 
-def predict(
-    model: nn.Module,
-    loader: Iterable[Batch],
-    *,
-    spec: DataSpec,
-    table: ImageTable,
-    split: str,
-    parts: Mapping[str, NDArray[np.int64]] | None = None,
-    fabric: Fabric | None = None,
-) -> Predictions:
-    """`predict_each` for one model; it takes the same options."""
-    return predict_each(
-        [model], loader, spec=spec, table=table, split=split, parts=parts, fabric=fabric
-    )[0]
-
-
 def predict_each(
     models: Sequence[nn.Module],
     loader: Iterable[Batch],

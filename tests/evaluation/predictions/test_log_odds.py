@@ -26,7 +26,7 @@ from medldr.evaluation import (
     write_predictions,
 )
 from medldr.evaluation.predictions.log_odds import log_odds, log_odds_of_mean
-from medldr.evaluation.predictions.predict import predict, probabilities
+from medldr.evaluation.predictions.predict import predict_each, probabilities
 from medldr.evaluation.verification import verify_run
 from medldr.folders.files import RunFolder
 from medldr.types import Batch, DataSpec
@@ -153,7 +153,7 @@ def test_every_prediction_of_a_model_has_its_log_odds():
         labels=LABELS, ids=np.array([f"{n}" for n in range(10)]), splits=np.full(10, ""),
         domains=np.full(10, ""), groups=np.full(10, ""),
     )  # fmt: skip
-    found = predict(nn.Flatten(), [batch], spec=spec, table=table, split="val")
+    (found,) = predict_each([nn.Flatten()], [batch], spec=spec, table=table, split="val")
     np.testing.assert_array_equal(found.log_odds, np.stack([-GAPS, GAPS], 1))
     assert score(found)["auc"] == 1  # what validation selects by
 

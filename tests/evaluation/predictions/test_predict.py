@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from medldr.datasets.base import ImageTable
-from medldr.evaluation.predictions.predict import predict, predict_each, probabilities
+from medldr.evaluation.predictions.predict import predict_each, probabilities
 from medldr.types import Batch, DataSpec
 
 
@@ -34,6 +34,10 @@ def batches(table, rows, size=4):
         image = torch.tensor(table.images[part]).float() / 255
         index, none = torch.tensor(part), torch.full((len(part),), -1)
         yield Batch(image, torch.tensor(table.labels[part]), none, none, index)
+
+
+def predict(model, *data, **how):
+    return predict_each([model], *data, **how)[0]
 
 
 def spec_of(table):

@@ -10,7 +10,7 @@ from tiny_lab import poisoned, runs
 
 from medldr.datasets.base import ImageTable
 from medldr.evaluation import score, write_predictions
-from medldr.evaluation.predictions.predict import predict
+from medldr.evaluation.predictions.predict import predict_each
 from medldr.folders.lifecycle import Interrupted
 from medldr.training import NonFiniteError
 from medldr.training.machine.fabric_parts import has_unused_parameters
@@ -105,7 +105,7 @@ def only_sample_zero_is_wrong(fabric):
         logits[batch.index == wrong] = logits[batch.index == wrong].roll(1, 1)
         batches.append(batch._replace(image=logits))
     keys = {"spec": parts.data.spec, "table": parts.data.table, "split": "test"}
-    predictions = predict(Oracle(), batches, fabric=fabric, **keys)
+    predictions = predict_each([Oracle()], batches, fabric=fabric, **keys)[0]
     found = score(predictions)
     return {"rows": len(predictions), "accuracy": found["accuracy"], "auc": found["auc"]}
 
@@ -125,7 +125,8 @@ def write_five_items(fabric, out):
         index = torch.tensor(rows[fabric.global_rank])
         # An image is its own logits.
         batch = Batch(logits[index], torch.tensor(label)[index], index, index, index)
-        found = predict(torch.nn.Identity(), [batch], split="test", fabric=fabric, **keys)
+        network = torch.nn.Identity()
+        (found,) = predict_each([network], [batch], split="test", fabric=fabric, **keys)
         write_predictions(out / f"{name}-{fabric.global_rank}.csv", found)
 
 
