@@ -9,7 +9,8 @@ to do with the finding. Harmful where it does: on Camelyon17 published tables pu
 training (59.5 against 70.3), and the penalty also removes differences that are due to a different
 share of diseased patients.
 
-Cost: no extra parameters; one (D, D) covariance per domain, B x D x D multiplications per step.
+Cost: no extra parameters; per step B x D x D multiplications for a (D, D) covariance per domain or,
+where a batch has fewer rows than latents have numbers, B x B x D for the products of its rows.
 Prediction does not use it.
 
 Works with: every task, model and loss, in 2D and 3D; as a base of ``latentdr`` and ``batchformer``.
@@ -33,7 +34,8 @@ Source:
     of the batch. Both divide by D and D^2, so at 1,024 latents the penalty is small next to it.
     Our choice: computed in float32 also under autocast. The mean over all pairs is computed from
     the squared distances to the domains' mean, which equals it and takes n of them instead of
-    n (n - 1) / 2.
+    n (n - 1) / 2. With fewer rows than numbers those of covariances come from the rows' products:
+    the sum over the entries of ``C_1 C_2`` is ``|A_1 A_2^T|_F^2`` for centred, scaled rows ``A``.
 """
 
 from __future__ import annotations
@@ -117,14 +119,10 @@ def coral_penalty(blocks: Sequence[Tensor]) -> Tensor:
     with torch.autocast(blocks[0].device.type, enabled=False):
         full = [block.to(torch.promote_types(block.dtype, torch.float32)) for block in blocks]
         means = _spread([block.mean(0) for block in full])
-        covariances = _spread([_covariance(block) for block in full])
+        centred = [(block - block.mean(0)) / (len(block) - 1) ** 0.5 for block in full]
+        few = sum(map(len, full)) < full[0].shape[1] and full[0].device.type != "mps"  # no float64
+        covariances = _spread_by_rows(centred) if few else _spread([a.T @ a for a in centred])
     return means + covariances
-
-
-def _covariance(block: Tensor) -> Tensor:
-    """Unbiased covariance ``(D, D)`` of rows ``(B, D)``."""
-    away = block - block.mean(0)
-    return away.T @ away / (len(block) - 1)
 
 
 def _spread(values: list[Tensor]) -> Tensor:
@@ -135,6 +133,22 @@ def _spread(values: list[Tensor]) -> Tensor:
     mean = sum(values[1:], values[0]) / len(values)
     away = torch.stack([(value - mean).square().mean() for value in values])
     return 2 * away.sum() / (len(values) - 1)
+
+
+def _spread_by_rows(centred: list[Tensor]) -> Tensor:
+    """`_spread` of the covariances ``A^T A`` of centred, scaled rows ``A``, from their products.
+
+    In float64: what the covariances have in common is subtracted only after squaring.
+    """
+    blocks = [block.double() for block in centred]
+    of_each = torch.stack([_squared_products(block) for block in blocks]).sum()
+    away = (of_each - _squared_products(torch.cat(blocks)) / len(blocks)).clamp_min(0)
+    return (2 * away / (len(blocks) - 1) / blocks[0].shape[1] ** 2).to(centred[0].dtype)
+
+
+def _squared_products(rows: Tensor) -> Tensor:
+    """Sum of the squared inner products of all pairs of rows."""
+    return (rows @ rows.T).square().sum()
 
 
 Config = CORALConfig

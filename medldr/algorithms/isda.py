@@ -116,13 +116,13 @@ class ISDA(Ramped):
         self.count += new
         share = (new.to(z.dtype) / self.count.clamp_min(1))[:, None]
         self.mean += share * gap
+        # A covariance is the sum of the squares of these rows, and what is left of the one before.
+        within = (share * member.T / new.clamp_min(1)[:, None]).sqrt()[:, :, None] * away
+        rows = torch.cat([within, ((share * (1 - share)).sqrt() * gap)[:, None]], 1)
         if self.config.covariance == "full":
-            within = torch.einsum("bk,bd,be->kde", member, away, away)
-            between, share = gap[:, :, None] * gap[:, None], share[:, None]
+            self.covariance.mul_(1 - share[:, None]).baddbmm_(rows.mT, rows)
         else:
-            within, between = member.T @ away.square(), gap.square()
-        within /= new.clamp_min(1).view(-1, *[1] * (within.ndim - 1))
-        self.covariance += share * (within - self.covariance + (1 - share) * between)
+            self.covariance.mul_(1 - share).add_(rows.square().sum(1))
 
 
 def margin_variances(weight: Tensor, covariance: Tensor) -> Tensor:
