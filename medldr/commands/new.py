@@ -45,6 +45,16 @@ def new(
     ] = None,
     kind: Annotated[str | None, typer.Option(help="scan, microscopy or photo.")] = None,
     positive: Annotated[str | None, typer.Option(help="The positive one of two classes.")] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            help="Compare methods on stored latents of this network: timm's name for it, or "
+            "hf-hub:OWNER/NAME."
+        ),
+    ] = None,
+    weights: Annotated[
+        Path | None, typer.Option(help="Weights of --encoder; unset: those that were published.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Ask nothing; take the best guess.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
 ) -> None:
@@ -61,8 +71,12 @@ def new(
     place = place.expanduser()
     if out.suffix not in (".yaml", ".yml"):
         raise InputError(f"--out: {out} should end in .yaml")
-    if out.exists() and not force:
-        raise InputError(f"{out} exists already. Give another name with --out, or add --force")
+    if weights is not None and (encoder is None or not weights.expanduser().is_file()):
+        what = f"there is no file {weights}" if encoder else "they are those of --encoder; name it"
+        raise InputError(f"--weights: {what}")
+    for file in (out, encoder_of(out)) if encoder else (out,):
+        if file.exists() and not force:
+            raise InputError(f"{file} exists already. Give another name with --out, or add --force")
     if not Path(re.sub(r"(?i)(\.xls[xm])#.*", r"\1", str(place))).exists():  # book.xlsx#SHEET
         foreign = "\\" in place.name  # which is a whole path where / parts folders
         hint = " Folders are parted by /, not by \\." if foreign else ""
@@ -73,6 +87,10 @@ def new(
     if place.suffix in (".yaml", ".yml"):
         raise InputError(f"{place} is no table. If it is a study already: `medldr sweep {place}`")
     typer.echo(f"Looking at {place} ...", err=True)  # imports and listings take seconds
+    if encoder is not None and not encoder.startswith("hf-hub:"):
+        from medldr.models._timm import check_network
+
+        check_network(encoder, "--encoder")
     from medldr.commands.new_study.asking import Asker, Options
     from medldr.commands.new_study.study import make_study
 
@@ -89,21 +107,35 @@ def new(
         positive=positive,
     )
     interactive = not yes and sys.stdin.isatty() and sys.stderr.isatty()
-    write(make_study(options, Asker(interactive=interactive)), out)
+    write(make_study(options, Asker(interactive=interactive)), out, encoder, weights)
 
 
-def write(study: Study, out: Path) -> None:
-    """Write the file of a study and say what it is, what to look at and what to do next."""
+def encoder_of(out: Path) -> Path:
+    """The file with the encoder of a study, beside it."""
+    return out.with_name(f"{out.stem}_encoder.yaml")
+
+
+def write(study: Study, out: Path, encoder: str | None, weights: Path | None) -> None:
+    """Write the files of a study and say what it is, what to look at and what to do next."""
     import torch
     from rich.text import Text
 
+    from medldr.commands.new_study.encoder_files import encoder_text, latents_of, latents_text
     from medldr.commands.new_study.study_file import classes, summary, text
     from medldr.folders.files import write_text
     from medldr.folders.provenance import cores
     from medldr.reporting.writers.terminal import console
     from medldr.sweeps.plan.file import sweep_name
 
-    write_text(out, text(study, out, gpu=torch.cuda.is_available(), cores=cores()))
+    if encoder is None:
+        write_text(out, text(study, out, gpu=torch.cuda.is_available(), cores=cores()))
+        first = [f"data check {out}"]
+    else:
+        images = encoder_of(out)
+        write_text(images, encoder_text(study, images, encoder, weights))
+        write_text(out, latents_text(study, out, images))
+        latents = images.with_name(latents_of(images))
+        first = [f"data check {images}", f"features {images} --out {latents}"]
     print_to = console()
     print_to.print(f"{study.name}: {summary(study)}", **_PLAIN)
     print_to.print(f"  {classes(study)}", **_PLAIN)
@@ -117,7 +149,7 @@ def write(study: Study, out: Path) -> None:
         print_to.print(Text.assemble(("CHECK: ", "bold red"), caution))
     print_to.print(f"\n{out} written. Read it, then:", **_PLAIN)
     for command in (
-        f"data check {out}",
+        *first,
         f"sweep {out} --dry-run",
         f"sweep {out}",
         f"report runs/{sweep_name(out)}",

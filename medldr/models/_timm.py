@@ -45,8 +45,12 @@ def library() -> Any:
     return offline.load("timm")
 
 
-def check_network(name: str) -> None:
+def check_network(name: str, key: str = "model.network") -> None:
     """Refuse anything that is not a network of timm.
+
+    Args:
+        name: The network.
+        key: Where it was named.
 
     Raises:
         InputError: Naming the nearest, or where a tag belongs.
@@ -57,11 +61,11 @@ def check_network(name: str) -> None:
         return
     if timm.is_model(network):
         raise InputError(
-            f"model.network: {name} also names weights. Set model.network: {network}, and for the "
+            f"{key}: {name} also names weights. Set model.network: {network}, and for the "
             f"weights model.pretrained: timm/{name}"
         )
     raise InputError(
-        f"model.network: timm has no network {name!r}.{did_you_mean(name, timm.list_models())} "
+        f"{key}: timm has no network {name!r}.{did_you_mean(name, timm.list_models())} "
         "timm.list_models() lists them"
     )
 

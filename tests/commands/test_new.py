@@ -14,6 +14,7 @@ from PIL import Image
 from medldr.commands.new_study.asking import Asker, settings
 from medldr.commands.new_study.folder_levels import guess_tree
 from medldr.commands.new_study.image_keys import image_keys
+from medldr.config import load_config
 from medldr.config.yaml import plain, read_yaml
 from medldr.data.files.facts import Facts
 from medldr.errors import InputError
@@ -99,6 +100,33 @@ def test_a_table_with_names_that_yaml_could_misread(new, tmp_path):
     assert len(data) == len(METHODS) * len(ODD) * 3
     assert "48 runs: 4 methods x 4 domains x 3 seeds" in out.read_text("utf-8")
     assert "scans: 48 pictures, 2 classes, 4 domains, 24 patients" in ended.out
+
+
+def test_a_study_of_latents_is_two_files_that_go_together(new, tmp_path):
+    scans = _scans(tmp_path / "scans", edit=lambda row: [*row[:2], f"site {row[2]}", row[3]])
+    file, _ = new(scans, "--encoder=resnet10t")
+    encoder = load_config(file.with_name("study_encoder.yaml"))
+    assert encoder.model.network == "resnet10t"
+    assert encoder.model.pretrained.startswith("timm/resnet10t.")
+    assert encoder.data.root == scans or encoder.data.file == scans / "scans.csv"
+    sections, sweep = _data(file)
+    assert {section.root for section in sections} == {tmp_path / "study_latents"}
+    assert {section.held_out for section in sections} == {("site a",), ("site b",)}
+    assert {*METHODS, "coral"} <= {entry.label for entry in sweep.entries}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--encoder=resnet10"], "--encoder: timm has no network 'resnet10'. Did you mean"),
+        (["--encoder=resnet10t", "--weights=nowhere.pth"], "there is no file nowhere.pth"),
+        (["--weights=nowhere.pth"], "name it"),
+    ],
+)
+def test_an_encoder_that_is_none_is_told_before_a_scan_is_read(medldr, tmp_path, words, said):
+    result = medldr("new", tmp_path, "--yes", "--out", tmp_path / "study.yaml", *words)
+    assert result.code == 2
+    assert said in " ".join(result.err.split())
 
 
 def test_no_patient_and_no_file_is_named_in_the_yaml(new, tmp_path):

@@ -76,32 +76,47 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
         *section(study.data, out.parent, 4),
     ]
     lines += [
-        *_section("evaluation", _evaluation(study)),
+        *section_of("evaluation", evaluation_keys(study)),
         *_model(study, gpu=gpu),
         "",
-        *comment(
-            "LatentDR halves the learning rate, as in its paper; erm_half_lr is the control that "
-            "tells this effect from that of the method. `medldr list algorithms` names others."
-        ),
-        "runs:",
-        *(f"  - {{label: {method}, extends: [algorithm/{method}]}}" for method in METHODS),
-        "",
-        *comment(study.held_out.why),
-    ]
-    if domains:
-        held_out = {name: [domain] for name, domain in domains.items()}
-        lines += ["axes:", *entry("data.held_out", held_out, 2)]
-    lines += [
-        "",
+        *methods(),
+        *held_out_axis(study),
         *comment(_cost(study, gpu=gpu, cores=cores)),
-        *entry("seeds", list(SEEDS)),
-        "",
-        *comment(
-            "AUC depends on no threshold; balanced accuracy counts every class alike, however rare."
-        ),
-        *entry("table", _table(domains)),
+        *seeds_and_table(study),
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def methods(*more: str) -> Iterator[str]:
+    """The methods that are compared."""
+    yield from comment(
+        "LatentDR halves the learning rate, as in its paper; erm_half_lr is the control that "
+        "tells this effect from that of the method. `medldr list algorithms` names others."
+    )
+    yield "runs:"
+    for method in (*METHODS, *more):
+        yield f"  - {{label: {method}, extends: [algorithm/{method}]}}"
+    yield ""
+
+
+def held_out_axis(study: Study) -> Iterator[str]:
+    """The domains that are held out in turn, and why these."""
+    domains = study.held_out.names
+    yield from comment(study.held_out.why)
+    if domains:
+        yield "axes:"
+        yield from entry("data.held_out", {name: [domain] for name, domain in domains.items()}, 2)
+    yield ""
+
+
+def seeds_and_table(study: Study, seeds: Iterable[int] = SEEDS) -> Iterator[str]:
+    """What every comparison ends with."""
+    yield from entry("seeds", list(seeds))
+    yield ""
+    yield from comment(
+        "AUC depends on no threshold; balanced accuracy counts every class alike, however rare."
+    )
+    yield from entry("table", _table(study.held_out.names))
 
 
 def _table(domains: Mapping[str, str]) -> dict[str, Any]:
@@ -165,7 +180,7 @@ def small_stem(study: Study, *, gpu: bool) -> bool:
     return study.size < SMALL_STEM[study.dims] and (study.dims == 2 or gpu)
 
 
-def _evaluation(study: Study) -> list[Finding]:
+def evaluation_keys(study: Study) -> list[Finding]:
     """The positive class, and the patients of several images, whom results may be of."""
     keys = [] if study.positive is None else [study.positive]
     labels, groups = study.table.labels, study.table.groups
@@ -188,17 +203,23 @@ def _model(study: Study, *, gpu: bool) -> Iterator[str]:
         why += "" if used else " In 3D it takes forty times as long, too long without a GPU."
         model.append(Finding("stem", "small", why, used=used))
     if train < BATCH[study.dims]:
-        why = f"Only {train:,} images train, less than a batch of the recipe."
-        training.append(Finding("batch_size", max(2, train // 2), why))
+        training.append(smaller_batch(study))
     if not gpu:
         slow = "This machine has no GPU; for a first look, uncomment width and epochs."
         model.append(Finding("width", 0.25, slow, used=False))
         training.append(Finding("epochs", 5, "", used=False))
-    yield from _section("model", model)
-    yield from _section("training", training)
+    yield from section_of("model", model)
+    yield from section_of("training", training)
 
 
-def _section(name: str, keys: list[Finding]) -> Iterator[str]:
+def smaller_batch(study: Study) -> Finding:
+    """A batch that half of the few training images fill."""
+    train = study.held_out.train
+    why = f"Only {train:,} images train, less than a batch of the recipe."
+    return Finding("batch_size", max(2, train // 2), why)
+
+
+def section_of(name: str, keys: list[Finding]) -> Iterator[str]:
     """A section; commented out if no key of it is used."""
     if any(one.used for one in keys):
         yield f"  {name}:"
