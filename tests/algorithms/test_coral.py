@@ -60,6 +60,20 @@ def test_equals_the_mean_over_all_pairs_also_of_uneven_blocks(sizes, dim):
     assert coral_penalty(blocks).item() == pytest.approx(expected, rel=1e-12)
 
 
+def test_gradients_do_not_depend_on_which_is_larger_rows_or_numbers():
+    wide = [draw(n, 40, seed=n).requires_grad_() for n in (5, 7, 9)]  # 21 rows: by their products
+    by_rows = torch.autograd.grad(coral_penalty(wide), wide)
+    covariances = torch.stack([torch.cov(block.T) for block in wide])
+    means = torch.stack([block.mean(0) for block in wide])
+    pairs = list(combinations(range(3), 2))
+    expected = sum(
+        (means[a] - means[b]).square().mean() + (covariances[a] - covariances[b]).square().mean()
+        for a, b in pairs
+    ) / len(pairs)
+    for found, right in zip(by_rows, torch.autograd.grad(expected, wide), strict=True):
+        torch.testing.assert_close(found, right, rtol=1e-10, atol=1e-14)
+
+
 def test_equal_domains_cost_nothing_and_a_penalty_is_never_negative():
     one = draw(6, 8).float()
     assert 0 <= coral_penalty([one] * 3).item() < 1e-12

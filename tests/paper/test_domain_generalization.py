@@ -227,6 +227,23 @@ def test_small_sweeps_leave_out_one_domain_of_real_and_simulated_sets(name, doma
             assert p.config.algorithm.anneal_steps < min(steps, default=168)
 
 
+@pytest.mark.parametrize(
+    ("name", "domains"),
+    [("amf64_features", 7), ("wbc3_features", 3), ("pacs_features", 4), ("camelyon17_features", 1)],
+)
+def test_sweeps_on_stored_latents_give_every_penalty_steps_to_act_in(name, domains):
+    plan = planned(name)
+    assert len({p.config.data.held_out for p in plan}) == domains
+    assert len(plan) == 24 * domains * 5
+    for p in plan:
+        config = p.config
+        assert (config.model.adapter, config.training.sampler) == (
+            "mlp",
+            plan[0].config.training.sampler,
+        )
+        assert getattr(config.algorithm, "anneal_steps", 0) < config.training.steps
+
+
 def test_these_sweeps_are_shipped():
     assert set(packaged_names("sweep")) >= {
         *("domainbed_table", "domainbed_swad", "pacs64_small", "scanner_table"),
