@@ -94,16 +94,12 @@ class _Part:
         elif node is not None:
             for used in _used(node):
                 self._make(used)
-            future = [one for one in self._statements if _is_future(one)]
-            code = compile(ast.Module([*future, node], []), self._space.__name__, "exec")
+            # Annotations are texts there, as they are here: `compile` goes by this file.
+            code = compile(ast.Module([node], []), self._space.__name__, "exec")
             exec(code, self._space.__dict__)
 
 
 _part = cache(_Part)
-
-
-def _is_future(node: ast.stmt) -> bool:
-    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
 
 
 def _bound(node: ast.stmt) -> list[str]:
