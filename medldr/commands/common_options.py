@@ -48,6 +48,14 @@ Precision = Annotated[
         help="float32, bfloat16 or float16; unset: the one that each run was trained in.",
     ),
 ]
+Encoder = Annotated[
+    Path | None,
+    typer.Option(
+        "--encoder",
+        help="Of a run on stored latents that is given images: the folder of latents, or the run "
+        "whose network made them (unset: where the latents of training were).",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the numbers as JSON, and nothing else.")]
 Plugins = Annotated[
     list[str] | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from medldr.commands.common_options import PICK, Device, Force, PickedRun, Precision, Run
+from medldr.commands.common_options import PICK, Device, Encoder, Force, PickedRun, Precision, Run
 from medldr.console import say
 from medldr.errors import InputError
 
@@ -75,6 +75,7 @@ def predict(
         ),
     ] = None,
     precision: Precision = None,
+    encoder: Encoder = None,
     device: Device = None,
     force: Force = False,
     show_ids: Annotated[
@@ -112,11 +113,11 @@ def predict(
     given = [tuple(paths)] if item else paths
     if explain is None:
         answers = answer(runs, given, tta=tta, device=device, path_column=path_column, group=group,
-                         precision=precision)  # fmt: skip
+                         precision=precision, encoder=encoder)  # fmt: skip
     else:
         made = draw(
             runs, given, explain, tta=tta, device=device, path_column=path_column, group=group,
-            precision=precision, force=force, show_ids=show_ids, keep=False,
+            precision=precision, encoder=encoder, force=force, show_ids=show_ids, keep=False,
         )  # fmt: skip
         answers = made.answers
     refuse_no_answer(answers)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medldr.commands.common_options import PICK, Device, Force, OutFolder, PickedRun, Run
+from medldr.commands.common_options import PICK, Device, Encoder, Force, OutFolder, PickedRun, Run
 from medldr.console import Console, say
 
 
@@ -29,6 +29,7 @@ def validate(
         str, typer.Option("--site", help="The site's name in reports; unset: the folder's.")
     ] = "",
     device: Device = None,
+    encoder: Encoder = None,
     force: Force = False,
     keep_seen: Annotated[
         bool,
@@ -57,6 +58,7 @@ def validate(
         out,
         site=site,
         device=device,
+        encoder=encoder,
         force=force,
         keep_seen=keep_seen,
     )

@@ -1,7 +1,8 @@
 """Images through an encoder, once: latents that many methods are then trained on in minutes.
 
 What is written is a pack, as of images, with latents in their place: one memory-mapped array, each
-block with its checksum, resumed where a killed process stopped, and a table of the rows.
+block with its checksum, resumed where a killed process stopped, and a table of the rows; and the
+encoder itself, through which images pass when a run on the latents is asked about them.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -26,8 +27,8 @@ from medldr.data.config import DatasetConfig
 from medldr.data.image_table import LazyImages
 from medldr.data.store import make_pack
 from medldr.data.store.pack_files import FACTS, read_facts
+from medldr.encoding.encoder import FOLDER, Encoder, identity, record_of, write_encoder
 from medldr.errors import InputError
-from medldr.evaluation.predictions.predict import evaluating
 from medldr.folders.files import RunFolder
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
@@ -35,9 +36,6 @@ from medldr.plugins import takes_plugins
 from medldr.run import trained_network
 from medldr.training import make_single_fabric
 from medldr.training.machine.fabric import precision_name
-
-if TYPE_CHECKING:
-    from lightning_fabric import Fabric
 
 
 @dataclass(frozen=True)
@@ -63,19 +61,17 @@ class LatentImages(LazyImages):
     """Latents of a data set's images, made when they are asked for.
 
     Args:
-        data: The images, and how the network sees them.
-        model: The encoder, on the device of `fabric`.
-        fabric: Gives precision and device.
+        data: The images.
+        encoder: What makes their latents.
         batch_size: Images that pass at once.
     """
 
     dtype = np.dtype(np.float32)
 
-    def __init__(self, data: Data, model: FeatureModel, fabric: Fabric, batch_size: int) -> None:
-        self.shape = (len(data.table), model.dim)
+    def __init__(self, data: Data, encoder: Encoder, batch_size: int) -> None:
+        self.shape = (len(data.table), encoder.model.dim)
         self.stamp = getattr(data.table.images, "stamp", "")
-        self._data, self._model, self._fabric = data, model, fabric
-        self._batch_size = batch_size
+        self._pixels, self._encoder, self._batch_size = data.pixels, encoder, batch_size
 
     def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[Any]:
         """Latents ``(D,)`` of one row or ``(n, D)`` of several; images pass as in evaluation."""
@@ -86,15 +82,9 @@ class LatentImages(LazyImages):
         latents = np.empty((len(numbers), self.shape[1]), np.float32)
         for start in range(0, len(numbers), self._batch_size):
             part = numbers[start : start + self._batch_size]
-            latents[start : start + len(part)] = self._pass(part)
+            stored = torch.stack([self._pixels.row(row) for row in part.tolist()])
+            latents[start : start + len(part)] = self._encoder.latents(stored)
         return latents
-
-    def _pass(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        stored = torch.stack([self._data.pixels.row(row) for row in rows.tolist()])
-        with evaluating(self._model), torch.inference_mode(), self._fabric.autocast():
-            image = self._data.pipeline.evaluate(stored.to(self._fabric.device))
-            made: NDArray[np.float32] = self._model.features(image).float().cpu().numpy()
-        return made
 
 
 @takes_plugins
@@ -132,10 +122,10 @@ def features(
     if not data.spec.spatial_dims:
         raise InputError(f"{data.table.name} holds latents already: there is nothing to encode")
     fabric = make_single_fabric(config, precision=precision, device=device)
-    model = model.to(fabric.device).to_fast_memory().eval()
+    record = record_of(config, data)
     encoder: dict[str, JsonValue] = {
         "model": differing(config.model),
-        "weights": _hash(model),
+        **identity(model, record),
         "precision": precision_name(fabric),
         "transform": differing(config.transform),
         "source": data.table.name,
@@ -143,7 +133,7 @@ def features(
         "split_hash": data.split_hash,
     }
     _require_same(out, encoder, force=force)
-    images = LatentImages(data, model, fabric, config.evaluation.batch_size)
+    images = LatentImages(data, Encoder(model, record, fabric), config.evaluation.batch_size)
     digest = hashlib.sha256(repr(sorted(encoder.items())).encode()).hexdigest()
     hashes = {**data.table.hashes, "encoder": digest}
     table = replace(data.table, images=images, hashes=hashes, looks=None, facts=(), masks=None)
@@ -153,19 +143,9 @@ def features(
     made = make_pack(
         table, section, out.absolute(), workers=0, console=Console(stderr=True), encoder=encoder
     )
+    if not (out / FOLDER).is_dir():
+        write_encoder(out, model, record, config, data.spec)
     return Encoded(out, len(table), model.dim, encoder, made)
-
-
-def _hash(model: FeatureModel) -> str:
-    """sha256 of an encoder's weights: all but the head's."""
-    digest = hashlib.sha256()
-    for name, value in sorted(model.state_dict().items()):
-        if not name.startswith("head."):
-            digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
-            digest.update(
-                value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data
-            )
-    return digest.hexdigest()
 
 
 def _require_same(out: Path, encoder: dict[str, JsonValue], *, force: bool) -> None:

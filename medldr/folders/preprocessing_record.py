@@ -150,11 +150,14 @@ def label_rule(record: Preprocessing, thresholds: Mapping[str, float]) -> str:
     return "; ".join(text for text, there in said.items() if there)
 
 
-def read_preprocessing(path: Path) -> Preprocessing:
+def read_preprocessing(
+    path: Path, cure: str = "Export the run again with `medldr export`"
+) -> Preprocessing:
     """Read `preprocessing.json`.
 
     Args:
-        path: `preprocessing.json` of a run, or of an exported network.
+        path: `preprocessing.json` of a run, of an exported network or of an encoder.
+        cure: What to do where a file beside it was changed.
 
     Raises:
         InputError: If it is missing or damaged, names file, key and cure; or if it, or a file of
@@ -170,7 +173,7 @@ def read_preprocessing(path: Path) -> Preprocessing:
             fault = f"was changed: it does not have the checksum in {path.name}"
         else:
             continue
-        raise InputError(f"{place} {fault}. Export the run again with `medldr export`")
+        raise InputError(f"{place} {fault}. {cure}")
     return record
 
 

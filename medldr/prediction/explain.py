@@ -70,6 +70,7 @@ def explain(
     group: str | None = None,
     spacing: Sequence[float] | None = None,
     precision: str | None = None,
+    encoder: str | Path | None = None,
     force: bool = False,
     show_ids: bool = False,
     keep: bool = True,
@@ -97,6 +98,7 @@ def explain(
         group: Column of a table with the patient of each item.
         spacing: Of arrays, mm between pixels along each axis.
         precision: The one to answer in; unset: that of training. Heat maps are made in float32.
+        encoder: Of runs on stored latents, of which there is no heat map.
         force: Replace the heat maps of an earlier call in `out`.
         show_ids: Name the files on the page.
         keep: Keep the heat maps in memory, too, as `Explained.heat`.
@@ -105,7 +107,7 @@ def explain(
     Raises:
         InputError: As `medldr.predict`, or if no item can be used, or `out` holds something.
     """
-    loaded = load_runs(runs, device, precision)
+    loaded = load_runs(runs, device, precision, encoder)
     if not loaded[0].record.input.spatial_size:
         raise InputError(
             f"{loaded[0].folder} was trained on stored latents, of which no heat map can be drawn: "

@@ -50,6 +50,7 @@ def load_runs(
     runs: str | Path | Sequence[str | Path],
     device: str | None = None,
     precision: str | None = None,
+    encoder: str | Path | None = None,
 ) -> list[Trained]:
     """Runs that can answer together.
 
@@ -57,6 +58,7 @@ def load_runs(
         runs: A run folder, or several of them.
         device: Device to use; None: each run's own.
         precision: ``float32``, ``bfloat16`` or ``float16``; None: the one that each was trained in.
+        encoder: Of runs on stored latents, where their encoder is; None: beside the latents.
 
     Raises:
         InputError: If one is not a finished run, their classes or kinds of images differ, or the
@@ -67,7 +69,7 @@ def load_runs(
         raise InputError("no run is named: give the folder that `medldr train` printed")
     if len({Path(folder).resolve() for folder in folders}) < len(folders):
         raise InputError("a run is named twice: an ensemble needs different runs")
-    loaded = [Trained(folder, device, precision) for folder in folders]
+    loaded = [Trained(folder, device, precision, encoder) for folder in folders]
     first = loaded[0]
     for other in loaded[1:]:
         if _answers_of(first) != _answers_of(other):
@@ -166,6 +168,7 @@ def predict(
     group: str | None = None,
     spacing: Sequence[float] | None = None,
     precision: str | None = None,
+    encoder: str | Path | None = None,
     plugins: Sequence[str] = (),
 ) -> Answers:
     """Probabilities of new items.
@@ -186,6 +189,9 @@ def predict(
         spacing: Of arrays, mm between pixels along each axis, for runs that resample to a spacing.
         precision: ``float32``, ``bfloat16`` or ``float16``; unset: the one that each run was
             trained in.
+        encoder: Of runs on stored latents, to which images are given: the folder of latents that
+            `medldr.features` wrote, or the run whose network made them; unset: where the latents
+            of training were.
         plugins: Packages of your own whose plug-ins may be imported.
 
     Returns:
@@ -196,7 +202,8 @@ def predict(
         InputError: If a folder is no finished run, nothing is named, the precision is not
             available, or the runs did not score groups, or in different ways.
     """
-    return answer(load_runs(runs, device, precision), inputs, tta, path_column, group, spacing)
+    loaded = load_runs(runs, device, precision, encoder)
+    return answer(loaded, inputs, tta, path_column, group, spacing)
 
 
 def answer(
@@ -210,7 +217,7 @@ def answer(
 ) -> Answers:
     """`predict` with runs that are loaded; `on_answer` is called with each item, as it is made."""
     how = None if group is None else group_rule([run.folder for run in runs])
-    axes, images = len(runs[0].shape) - 1, runs[0].reader.images
+    axes, images = runs[0].axes, runs[0].reader.images
     given = [inputs] if isinstance(inputs, str | Path) else listed(inputs, axes)
     notes: list[str] = []
     if all(isinstance(one, str | Path) for one in given):
@@ -264,10 +271,10 @@ def _read(runs: Sequence[Trained], item: Item) -> _Read:
 def _new_item(run: Trained, item: Item) -> NewItem:
     if item.source is not None:
         return run.reader.read(item.source)
-    axes: Literal[2, 3] = 2 if len(run.shape) == 3 else 3
+    axes: Literal[2, 3] = 2 if run.axes == 2 else 3
     arrays, spacing = item.array
     run.reader.require_images(arrays)
-    if spacing is None and run.record.reading.get("spacing") is not None:
+    if spacing is None and run.seen.reading.get("spacing") is not None:
         raise ScanError(
             "an array does not say its spacing, which this run needs: give spacing=(...) in mm"
         )

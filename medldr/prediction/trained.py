@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +11,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from medldr.data.files.rules import LATENTS
 from medldr.data.reading.new_item import ItemReader, NewItem
+from medldr.encoding.encoder import find_encoder, open_encoder
+from medldr.encoding.reader import EncodingReader
 from medldr.errors import InputError
 from medldr.evaluation.checked import refuse_changed
 from medldr.evaluation.inputs.unlike import Centre, distances, features
@@ -34,6 +38,7 @@ class Trained:
         folder: The run folder.
         device: Device to use; None: the run's own `machine.device`.
         precision: Precision to compute in; None: the one that it was trained in.
+        encoder: Of a run on stored latents, where their encoder is; None: beside the latents.
 
     Attributes:
         config: The run's configuration.
@@ -51,7 +56,11 @@ class Trained:
     """
 
     def __init__(
-        self, folder: Path | str, device: str | None = None, precision: str | None = None
+        self,
+        folder: Path | str,
+        device: str | None = None,
+        precision: str | None = None,
+        encoder: Path | str | None = None,
     ) -> None:
         files = RunFolder(folder)
         self.folder = files.path
@@ -68,10 +77,34 @@ class Trained:
         self.dtype = np.dtype(stored.dtype)
         self.shape = (stored.channels, *stored.spatial_size)
         self.pipeline = recorded_pipeline(self.record)
-        self.reader = ItemReader(
-            self.record.reading, stored.spatial_size, self.dtype, stored.channels
-        )
+        self.reader = self._reader(encoder, device)
         self.batch_size = self.config.evaluation.batch_size
+
+    def _reader(self, encoder: Path | str | None, device: str | None) -> ItemReader:
+        record, root = self.record, getattr(self.config.data, "root", None)
+        read = (record.reading, record.stored.spatial_size, self.dtype, record.stored.channels)
+        recorded = record.reading.get("encoder")
+        if recorded is None:
+            if encoder is not None:
+                raise InputError(
+                    f"--encoder: {self.folder} records no encoder, so it takes no other than "
+                    f"{'latents' if record.reading.get('kind') == LATENTS else 'its own'}"
+                )
+            return ItemReader(*read)
+        place = find_encoder(None if encoder is None else Path(encoder), root and root.expanduser())
+        opened = functools.partial(open_encoder, recorded=recorded, config=self.config)
+        return EncodingReader(*read, place, functools.partial(opened, device=device))
+
+    @property
+    def seen(self) -> Preprocessing:
+        """What is known of the images that are given: of stored latents, by their encoder."""
+        record = self.reader.record if isinstance(self.reader, EncodingReader) else None
+        return record or self.record
+
+    @property
+    def axes(self) -> int:
+        """Axes of an image that is given; 0 where only latents can be."""
+        return len(self.seen.stored.spatial_size)
 
     @property
     def reads_like(self) -> tuple[str, str]:
@@ -81,7 +114,7 @@ class Trained:
     @property
     def takes_slices(self) -> bool:
         """Whether each slice is an item, and not one of each volume (`data.frame`)."""
-        return bool(self.record.reading.get("frame", "error") == "error")
+        return bool(self.seen.reading.get("frame", "error") == "error")
 
     def answer(
         self, items: Sequence[NewItem], views: Sequence[View]
@@ -120,7 +153,13 @@ class Trained:
         return prob, odds, unusual
 
     def probabilities(self, stored: Tensor) -> Tensor:
-        """``(B, K)`` probabilities of stored images ``(B, C, *S)``, whatever their type."""
+        """``(B, K)`` probabilities of stored images ``(B, C, *S)``, whatever their type.
+
+        Of a run on stored latents, they are these, or images if an encoder is at hand.
+        """
+        if stored.ndim > 2 and isinstance(self.reader, EncodingReader):
+            whole = stored.numpy().astype(self.seen.stored.dtype)
+            stored = torch.from_numpy(self.reader.encoder.latents(torch.from_numpy(whole)))
         items = [NewItem(image, None) for image in stored.numpy().astype(self.dtype)]
         return torch.from_numpy(self.answer(items, [lambda seen: seen])[0])
 

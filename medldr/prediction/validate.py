@@ -25,6 +25,7 @@ from medldr.data.listing.item_frame import Listing
 from medldr.data.reading.new_item import NewItem
 from medldr.data.seen import seen_by
 from medldr.datasets import table as table_plugin
+from medldr.encoding.reader import EncodingReader
 from medldr.errors import InputError
 from medldr.evaluation import aggregate, recalibration
 from medldr.evaluation.predictions.table import read_predictions
@@ -46,6 +47,10 @@ COLUMNS: Final = (
 """Keys of the run's own table that also hold for the site's, unless others are given."""
 GROUPED: Final = ("evaluation.aggregate", "evaluation.group_label")
 """Keys of scoring that a site may change: its patients need not be known, or have other labels."""
+_NOT_KNOWN: Final = (
+    "the run knows its training images by their stored latents, whose last digits an encoder gives "
+    "otherwise one by one: images of training may be among those scored"
+)
 ANY: Final = ("recipe/own_2d", "algorithm/erm", "data/table")
 """Parts of a whole configuration, of which nothing is used but the section ``data``."""
 
@@ -81,6 +86,7 @@ def validate(
     *,
     site: str = "",
     device: str | None = None,
+    encoder: str | Path | None = None,
     force: bool = False,
     keep_seen: bool = False,
     plugins: Sequence[str] = (),
@@ -99,6 +105,7 @@ def validate(
         out: The folder to write, with its page.
         site: What the site is called in reports; unset: the folder's name.
         device: Device to use; unset: the run's own.
+        encoder: As `medldr.predict` takes it.
         force: Replace an earlier folder of that name, and an earlier list of unusable items.
         keep_seen: Score images of training too, and mark the numbers.
         plugins: Packages of your own whose plug-ins may be imported.
@@ -113,7 +120,7 @@ def validate(
     if listed.exists() and not force:
         raise InputError(f"{listed} exists. Choose another --out, or add --force")
     check_replaceable(folder, "results of a validation", _is_validation, force=force)
-    (trained,) = load_runs(run, device)
+    (trained,) = load_runs(run, device, encoder=encoder)
     files = RunFolder(run)
     config = _site_config(trained, Path(table), change_texts(overrides))
     listing = table_plugin.list_items(config.data)
@@ -133,6 +140,8 @@ def validate(
 
     items = [Item(str(row), source) for row, source in enumerate(listing.sources)]
     answers = predict_items([trained], items, on_answer=digest_image)
+    if kept and isinstance(trained.reader, EncodingReader) and trained.reader.encoded:
+        not_compared = [*not_compared, _NOT_KNOWN]
     unreadable = (
         *(Unreadable(one.path, one.reason) for one in listing.skipped),
         *(Unreadable(str(listing.ids[int(one.name)]), one.reason) for one in answers.unreadable),

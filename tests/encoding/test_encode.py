@@ -13,24 +13,6 @@ from medldr.datasets.features import Config, load
 from medldr.errors import InputError
 from medldr.models import build_model
 
-SOURCE = {
-    "extends": ["recipe/phantom_histology", "data/phantom_histology", "algorithm/erm"],
-    "data": {"patients": 8},
-    "model": {"width": 0.0625},
-}
-
-
-@pytest.fixture(scope="module")
-def source():
-    name = "phantom_fracture_erm"
-    return name, ["data.patients=24", "model.width=0.0625", "seed=3"]
-
-
-@pytest.fixture(scope="module")
-def stored(source, tmp_path_factory):
-    name, changes = source
-    return medldr.features(name, changes, tmp_path_factory.mktemp("made") / "latents")
-
 
 def test_they_are_what_the_network_makes_of_the_images(source, stored):
     name, changes = source
@@ -62,18 +44,6 @@ def test_a_damaged_latent_is_noticed(stored, tmp_path):
     (copy / "images.npy").write_bytes(data)
     with pytest.raises(InputError, match="damaged"):
         load(Config(root=copy)).images[:]
-
-
-@pytest.fixture(scope="module")
-def run(stored, tmp_path_factory):
-    study = {
-        "extends": ["recipe/own_features", "data/features", "algorithm/latentdr_sa"],
-        "data": {"root": str(stored.folder)},
-        "training": {"steps": 20, "evaluate_every": 10, "batch_size": 16},
-        "evaluation": {"draws": 100},
-        "machine": {"device": "cpu"},
-    }
-    return medldr.train(study, out=tmp_path_factory.mktemp("runs"))
 
 
 def test_a_run_on_them_is_verified_answers_and_knows_the_encoder(run, stored, tmp_path):

@@ -95,28 +95,12 @@ def describe_inputs(
             n=len(found),
             stages=stages,
         )
-    table = data.table
     of_labels: dict[str, dict[str, Any]] = evaluation.get("operating_points", {})
     thresholds = {k: of["threshold"] for k, of in of_labels.items() if of["threshold"] is not None}
     point = evaluation["operating_point"] or next(iter(of_labels.values()), {})
-    channels, *size = table.images.shape[1:]
     record = Preprocessing(
-        schema=1,
-        medldr=__version__,
-        task=data.spec.task,
-        class_names=data.spec.class_names,
+        **described(config, data),
         positive_class=evaluation["positive_class"],
-        reading=reading_of(table),
-        stored=Stored(
-            channels=channels,
-            spatial_size=tuple(size),
-            dtype="uint8" if table.images.dtype == np.uint8 else "float32",
-            views=data.spec.views,
-        ),
-        transform=config.transform.model_dump(mode="json", exclude={"train", "views"}),
-        input=Shape(
-            channels=data.spec.views * data.spec.channels, spatial_size=data.spec.spatial_size
-        ),
         temperature=None if made is None else made.temperature,
         threshold=None if of_labels else point.get("threshold"),
         thresholds=thresholds,
@@ -126,6 +110,32 @@ def describe_inputs(
         latents=latents,
     )
     return record, centre
+
+
+def described(config: RunConfig, data: Data) -> dict[str, Any]:
+    """How a file becomes what the network of a configuration sees: keys of `Preprocessing`.
+
+    Args:
+        config: Whose transform it is.
+        data: Its images.
+    """
+    table, spec = data.table, data.spec
+    channels, *size = table.images.shape[1:]
+    return {
+        "schema": 1,
+        "medldr": __version__,
+        "task": spec.task,
+        "class_names": spec.class_names,
+        "reading": reading_of(table),
+        "stored": Stored(
+            channels=channels,
+            spatial_size=tuple(size),
+            dtype="uint8" if table.images.dtype == np.uint8 else "float32",
+            views=spec.views,
+        ),
+        "transform": config.transform.model_dump(mode="json", exclude={"train", "views"}),
+        "input": Shape(channels=spec.views * spec.channels, spatial_size=spec.spatial_size),
+    }
 
 
 def measure(

@@ -1,0 +1,200 @@
+"""The encoder that made stored latents, kept beside them so that new images pass through it.
+
+`medldr features` writes the folder ``encoder`` into that of the latents: weights without a head,
+what the network is built from, and how a file becomes its input, each with its checksum. A run on
+the latents records the sha256 of weights and pixel rule; only an encoder that has both is used.
+
+Source:
+    Our choice. The run does not hold the encoder: a hundred runs on the same latents would hold it
+    a hundred times.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
+from torch import Tensor
+
+from medldr import plugins
+from medldr.config import RunConfig
+from medldr.data import Data
+from medldr.data.reading.new_item import ItemReader
+from medldr.errors import InputError
+from medldr.evaluation.inputs.describe_inputs import described
+from medldr.folders.checksums import checksum_of_content
+from medldr.folders.files import RunFolder, load_tensors, save_tensors, whole_folder, write_json
+from medldr.folders.preprocessing_record import (
+    Preprocessing,
+    read_preprocessing,
+    write_preprocessing,
+)
+from medldr.folders.records import read_content
+from medldr.models import build_model
+from medldr.models.base import FeatureModel
+from medldr.run import trained_network
+from medldr.training import make_single_fabric
+from medldr.transforms import recorded_pipeline
+from medldr.types import DataSpec
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
+
+FOLDER: Final = "encoder"
+WEIGHTS: Final = "model.safetensors"
+NETWORK: Final = "network.json"
+RECORD: Final = "preprocessing.json"
+CURE: Final = "Write it again with `medldr features`"
+_PIXELS: Final = {"reading", "stored", "transform", "input"}
+
+
+class Encoder:
+    """Stored images in, latents out.
+
+    Args:
+        model: The network; its head is not used.
+        record: From a file to the network's input.
+        fabric: Gives precision and device.
+
+    Attributes:
+        model: On the device of `fabric`, in eval mode.
+        record: As given.
+        pipeline: From stored images to the network's input.
+    """
+
+    def __init__(self, model: FeatureModel, record: Preprocessing, fabric: Fabric) -> None:
+        self.model: FeatureModel = model.to(fabric.device).to_fast_memory().eval()
+        self.record = record
+        self.pipeline = recorded_pipeline(record)
+        self._fabric = fabric
+
+    @functools.cached_property
+    def reader(self) -> ItemReader:
+        """From items to stored images."""
+        stored = self.record.stored
+        dtype = np.dtype(stored.dtype)
+        return ItemReader(self.record.reading, stored.spatial_size, dtype, stored.channels)
+
+    def latents(self, stored: Tensor) -> NDArray[np.float32]:
+        """``(B, D)`` latents of stored images ``(B, C, *S)``, which pass as in evaluation."""
+        with torch.inference_mode(), self._fabric.autocast():
+            image = self.pipeline.evaluate(stored.to(self._fabric.device))
+            made: NDArray[np.float32] = self.model.features(image).float().cpu().numpy()
+        return made
+
+
+def identity(model: FeatureModel, record: Preprocessing) -> dict[str, str]:
+    """What a run on latents knows their encoder by: sha256 of its weights and of its pixel rule.
+
+    The head does not count, nor does in which version of medldr the rule was written.
+    """
+    digest = hashlib.sha256()
+    for name, value in sorted(_weights(model).items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
+    pixels = record.model_dump(mode="json", include=_PIXELS)
+    return {"weights": digest.hexdigest(), "pixels": checksum_of_content(pixels)}
+
+
+def record_of(config: RunConfig, data: Data) -> Preprocessing:
+    """How the images of a configuration become the input of its network."""
+    return Preprocessing(**described(config, data))
+
+
+def write_encoder(
+    folder: Path, model: FeatureModel, record: Preprocessing, config: RunConfig, spec: DataSpec
+) -> None:
+    """Write the folder ``encoder`` into one of latents, whole or not at all.
+
+    Raises:
+        StorageError: If it cannot be written.
+    """
+    network = {"model": config.model.model_dump(mode="json"), "spec": asdict(spec)}
+    network["model"] |= {"weights": None, "pretrained": None}  # they are in the weights
+    with whole_folder(folder / FOLDER) as made:
+        save_tensors(made / WEIGHTS, _weights(model))
+        write_json(made / NETWORK, network)
+        write_preprocessing(made / RECORD, record, [WEIGHTS, NETWORK])
+
+
+def find_encoder(given: Path | None, known: Path | None) -> Path | None:
+    """The folder of an encoder.
+
+    Args:
+        given: One that a user named: a folder of latents, its folder ``encoder``, or a finished run
+            whose network was the encoder.
+        known: The folder of latents that a run was trained on; it need not be there any more.
+
+    Returns:
+        Where `RECORD` lies; None where none was named and none is known.
+
+    Raises:
+        InputError: If the named one is none.
+    """
+    if given is None:
+        beside = None if known is None else known / FOLDER
+        return beside if beside is not None and (beside / RECORD).is_file() else None
+    for folder in (given / FOLDER, given):
+        if (folder / RECORD).is_file():
+            return folder
+    raise InputError(
+        f"--encoder: {given} holds no encoder. Name the folder of latents that `medldr features` "
+        "wrote, or the run whose network made them"
+    )
+
+
+def open_encoder(
+    folder: Path, recorded: Mapping[str, Any], config: RunConfig, device: str | None = None
+) -> Encoder:
+    """The encoder in a folder, which is the one that made a run's latents.
+
+    Args:
+        folder: As `find_encoder` gives it.
+        recorded: What the run records of it.
+        config: The run, for the device.
+        device: Another one; unset: the run's.
+
+    Raises:
+        InputError: If it is damaged, or another encoder.
+    """
+    record = read_preprocessing(folder / RECORD, CURE)
+    of_run = RunFolder(folder).run.is_file()
+    model = trained_network(folder)[2] if of_run else _network(folder)
+    found = identity(model, record)
+    said = {"weights": "its weights", "pixels": "how it reads images"}
+    if other := [said[key] for key, value in found.items() if recorded.get(key) != value]:
+        raise InputError(
+            f"{folder} is not the encoder of the run's latents: {' and '.join(other)}, by sha256. "
+            "Name the one that made them with --encoder"
+        )
+    precision = str(recorded.get("precision", "float32"))
+    return Encoder(model, record, make_single_fabric(config, precision=precision, device=device))
+
+
+def _weights(model: FeatureModel) -> dict[str, Tensor]:
+    return {k: v for k, v in model.state_dict().items() if not k.startswith("head.")}
+
+
+def _network(folder: Path) -> FeatureModel:
+    content = read_content(folder / NETWORK, CURE)
+    try:
+        values = content["model"]
+        section = plugins.load("models", values["name"]).Config.model_validate(values)
+        spec = TypeAdapter(DataSpec).validate_python(content["spec"])
+    except (KeyError, TypeError, ValidationError) as error:
+        raise InputError(
+            f"{folder / NETWORK} is of another version of medldr ({error}). {CURE}"
+        ) from error
+    model = build_model(section, spec, seed=0)
+    weights = load_tensors(folder / WEIGHTS)
+    head = {k: v for k, v in model.state_dict().items() if k.startswith("head.")}
+    model.load_state_dict({**head, **weights})
+    return model.eval()
