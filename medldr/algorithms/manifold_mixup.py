@@ -22,7 +22,8 @@ Logged: ``lambda``; ``accuracy/mixed``, the accuracy on mixtures, which counts a
 lambda does. A plain training accuracy is not logged.
 
 Settings: ``alpha`` 0.2; ``stages`` ``[input, stage1, stage2]``: the image, and the outputs of the
-first two stages of blocks. ``[input]`` is Mixup. ``alpha`` 0 is ERM, bit for bit.
+first two stages of blocks. ``[input]`` is Mixup, and what stored latents need.
+``alpha`` 0 is ERM, bit for bit.
 
 Source:
     Verma et al., "Manifold mixup: Better representations by interpolating hidden states", 2019.

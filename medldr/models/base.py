@@ -344,7 +344,8 @@ class FeatureModel(nn.Module):
             if not self.stages:
                 raise InputError(
                     f"{who}: stored latents have no stages, and this method changes those of a "
-                    "network. Choose a method that works on latents, such as erm, latentdr or coral"
+                    "network. Choose a method that works on latents, such as erm, latentdr, coral "
+                    "or manifold_mixup with algorithm.stages=[input]"
                 )
             if name not in self.stages:
                 raise InputError(

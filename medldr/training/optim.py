@@ -122,7 +122,11 @@ def build_optimizers(
             group | {"params": params} for group in given if (params := list(group["params"]))
         ]
         if not filled:
-            raise InputError(f"the algorithm's optimizer {name!r} has no trainable parameters")
+            raise InputError(
+                f"the algorithm's optimizer {name!r} has no trainable parameters. Set "
+                "model.adapter: mlp, which is trained between encoder and head, or train stages of "
+                "the network (model.freeze)"
+            )
         (kind,) = {group.pop("optimizer", training.optimizer) for group in filled}
         make, options = _kind(kind, training)
         options |= {"lr": training.lr * lr_scale, "fused": fused}
