@@ -82,6 +82,12 @@ class TrainingConfig(Section):
     warmup_from: float | None = Field(
         None, ge=0, le=1, description="factor at which the warm-up begins; unset: 1 / warmup"
     )
+    warmup_head: int = Field(
+        0,
+        ge=0,
+        description="epochs (or steps) at first in which the classifier alone is trained and the "
+        "encoder stays as it is, its batch statistics included",
+    )
     clip_norm: float | None = Field(None, gt=0, description="maximum norm of the gradient")
 
     sampler: Literal["shuffle", "weighted", "domains"] | None = Field(

@@ -16,6 +16,15 @@ class AveragingConfig(Section):
     decay: float = Field(0.999, gt=0, lt=1, description="weight of the past in each step")
 
 
+class MeanConfig(Section):
+    """Mean of the weights from a step on, batch statistics included, used as the moving average."""
+
+    name: Literal["mean"]  # no default, because it is always part of a run's identity
+    start: int = Field(
+        1, ge=1, description="first step whose weights count; until then they are as trained"
+    )
+
+
 class SwadConfig(Section):
     """SWAD: after training, the mean of all weights within a valley of the validation loss."""
 
@@ -41,10 +50,17 @@ SWAD: Final = "swad"
 """Name of the averaging, and of the selection rule that reports its weights."""
 
 Averaging = Annotated[
-    AveragingConfig | SwadConfig,
+    AveragingConfig | MeanConfig | SwadConfig,
     BeforeValidator(
-        one_of({"ema": AveragingConfig, SWAD: SwadConfig}, "averaging", default="ema"),
-        json_schema_input_type=Literal["ema", "swad"] | AveragingConfig | SwadConfig,
+        one_of(
+            {"ema": AveragingConfig, "mean": MeanConfig, SWAD: SwadConfig},
+            "averaging",
+            default="ema",
+        ),
+        json_schema_input_type=Literal["ema", "mean", "swad"]
+        | AveragingConfig
+        | MeanConfig
+        | SwadConfig,
     ),
 ]
 """A bare name or a mapping; without a name it is the moving average."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig, run_hash
-from medldr.config.training_options import AveragingConfig
+from medldr.config.training_options import SwadConfig
 from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel, ModelConfig
@@ -24,7 +24,7 @@ from medldr.training.state.rng import Randomness, seed_process
 from medldr.training.step import Stepper, TrainStep
 from medldr.training.trainer import Trainer
 from medldr.training.validation import Validation
-from medldr.training.weights.ema import ExponentialAverage
+from medldr.training.weights.running_average import RunningAverage
 from medldr.training.weights.selection import Selector
 from medldr.training.weights.swad import ValleyAverage
 
@@ -89,10 +89,10 @@ def assemble(
     )
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = valley = None
-    if isinstance(averaging, AveragingConfig):
-        average = ExponentialAverage(model, averaging)
-    elif averaging is not None:
+    if isinstance(averaging, SwadConfig):
         valley = ValleyAverage(averaging, folder, processes, fabric, config.seed)
+    elif averaging is not None:
+        average = RunningAverage(model, averaging)
     step = Stepper(
         fabric,
         pair,

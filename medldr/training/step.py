@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -62,6 +62,7 @@ class Stepper:
             different numbers of rows, ``rows * processes / all rows`` makes that the mean over all
             rows. medldr's loaders give every process the same number, so it stays 1.
         pair: The unwrapped pair, for its state.
+        held: Weights that take no part in the next steps, whatever their gradients.
     """
 
     def __init__(
@@ -79,6 +80,7 @@ class Stepper:
         self.total = total
         self.share = 1.0
         self.pair = pair
+        self.held: Sequence[nn.Parameter] = ()
         self._fabric = fabric
         self._clip_norm = clip_norm
         self._loss_check = loss_check or FiniteLossCheck()
@@ -105,6 +107,8 @@ class Stepper:
             NonFiniteError: If a loss since the last step was not finite; nothing is changed then.
         """
         self._loss_check.confirm(self.index)
+        for weight in self.held:
+            weight.grad = None
         for name in names or ("main",):
             optimizer = self.optimizers[name]
             if self._clip_norm is not None:

@@ -28,7 +28,7 @@ from medldr.training.state.history import History, RunningMeans
 from medldr.training.state.rng import undisturbed
 from medldr.training.step import Stepper
 from medldr.training.validation import Validation
-from medldr.training.weights.ema import ExponentialAverage
+from medldr.training.weights.running_average import RunningAverage
 from medldr.training.weights.selection import Selector
 from medldr.training.weights.swad import ValleyAverage
 from medldr.types import Batch, StepOutput
@@ -50,7 +50,7 @@ class Trainer:
         training: The section of the configuration.
         folder: The run folder.
         model: The network being trained.
-        average: The moving average of its weights, if one is asked for.
+        average: The running average of its weights, if one is asked for.
         valley: Their average over a valley of the validation loss, if one is asked for.
         algorithm: The method.
         loader: Batches by epoch and position.
@@ -75,7 +75,7 @@ class Trainer:
     training: TrainingConfig
     folder: RunFolder
     model: FeatureModel
-    average: ExponentialAverage | None
+    average: RunningAverage | None
     valley: ValleyAverage | None
     algorithm: Algorithm
     loader: TrainLoader
@@ -101,6 +101,7 @@ class Trainer:
         unit = 1 if self.training.steps else self.per_epoch
         self.interval = self.training.evaluate_every * unit
         self.offset = self.training.evaluate_offset * unit
+        self.head_alone = self.training.warmup_head * unit
         # The averaged weights, if any, are the ones validated, selected and saved.
         self.scored = self.average.model if self.average else self.model
 
@@ -131,17 +132,31 @@ class Trainer:
 
     def advance(self, batch: Batch) -> None:
         """One optimizer step."""
+        if self.head_alone:
+            self._warm_up()
         self.lr = set_lr(self.step.optimizers, self.schedule(self.step.index))
         self.algorithm.use_class_weights(self.class_weights(self.step.index))
         parts = self.training.accumulate
         for part, output in update_in_parts(self.algorithm, self.step, batch, parts):
             self.means.add(part, output)
         if self.average:
-            self.average.update(self.model)
+            self.average.update(self.model, self.step.index + 1)
         if self.valley:
             self.valley.update(self.model)
         self.step.index += 1
         self.progress.step()
+
+    def _warm_up(self) -> None:
+        """Hold the encoder back while the classifier warms up; its optimizer then starts anew."""
+        hold = self.step.index < self.head_alone
+        if self.step.index == self.head_alone:
+            self.step.reset_optimizer()
+        if hold != self.model.features_frozen:
+            # Not by `freeze_features`: several processes expect a gradient of every weight.
+            self.model.features_frozen = hold
+            self.model.train()
+        own = {id(weight) for weight in self.model.head.parameters()}
+        self.step.held = [w for w in self.model.parameters() if hold and id(w) not in own]
 
     def look_after(self, watch: SignalWatch) -> None:
         """After a step: evaluate, save or stop, as all processes agree."""

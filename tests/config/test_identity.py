@@ -19,7 +19,7 @@ from medldr.config import (
 )
 from medldr.config.identity import NO_DEFAULT, changes
 from medldr.config.section import load_plugin_config
-from medldr.config.training_options import AveragingConfig, SwadConfig
+from medldr.config.training_options import AveragingConfig, MeanConfig, SwadConfig
 
 STORED = Path(__file__).with_name("defaults.json")
 KINDS = ("algorithms", "datasets", "losses", "models", "transforms")
@@ -102,6 +102,7 @@ def current_defaults():
         "evaluation": EvaluationConfig,
         "machine": MachineConfig,
         "averaging/ema": AveragingConfig,
+        "averaging/mean": MeanConfig,
         "averaging/swad": SwadConfig,
     }
     found = {}
@@ -139,7 +140,8 @@ def test_a_default_changes_only_with_the_config_version():
 
 def test_every_default_of_the_loop_is_stored():
     stored, now = json.loads(STORED.read_text())["defaults"], current_defaults()
-    for section in ("run", "training", "evaluation", "machine", "averaging/ema", "averaging/swad"):
+    averages = ("averaging/ema", "averaging/mean", "averaging/swad")
+    for section in ("run", "training", "evaluation", "machine", *averages):
         assert set(stored[section]) == set(now[section])
 
 

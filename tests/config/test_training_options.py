@@ -7,6 +7,7 @@ from medldr.config.training_options import (
     AveragingConfig,
     BalancedWeights,
     EffectiveNumberWeights,
+    MeanConfig,
     RetrainHead,
     SwadConfig,
     TauNorm,
@@ -30,6 +31,8 @@ LATE = EffectiveNumberWeights(kind="effective_number", beta=0.9999, start=160)
         ("class_weights", {"kind": "effective_number", "start": 160}, LATE),
         ("averaging", "ema", AveragingConfig()),
         ("averaging", {"decay": 0.9}, AveragingConfig(decay=0.9)),
+        ("averaging", "mean", MeanConfig(name="mean")),
+        ("averaging", {"name": "mean", "start": 600}, MeanConfig(name="mean", start=600)),
         ("averaging", "swad", SwadConfig(name="swad")),
         ("stages", ["tau_norm"], (TauNorm(name="tau_norm"),)),
         (

@@ -29,6 +29,14 @@ PLANS = {
         "training.evaluate_every": 2,
         "model.batch_norm": "frozen",
     },
+    "warm-up of the head, mean of the weights": {
+        "training.steps": 11,
+        "training.evaluate_every": 4,
+        **EVERYTHING,
+        "training.warmup": 0,
+        "training.warmup_head": 5,
+        "training.averaging": {"name": "mean", "start": 4},
+    },
 }
 
 
@@ -69,7 +77,7 @@ def test_stopped_at_any_step_and_resumed_equals_an_unbroken_run(
     changes = PLANS[plan]
     whole = train(changes, "whole")
     total = whole.fitted.steps
-    assert total == (11 if plan == "steps" else 15)
+    assert total == PLANS[plan].get("training.steps", 15)
     for stop in stops or range(1, total):
         with stop_after(stop), pytest.raises(Interrupted) as caught:
             train(changes, f"stop{stop}")

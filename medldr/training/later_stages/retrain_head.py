@@ -48,6 +48,7 @@ def stage_config(config: RunConfig, stage: RetrainHead, spec: DataSpec) -> RunCo
         "cosine_zero": "one_after",
         "warmup": 0,
         "warmup_from": None,
+        "warmup_head": 0,
         "class_weights": None,
         "init_from": None,
         "averaging": None,

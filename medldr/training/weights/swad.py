@@ -40,8 +40,8 @@ from medldr.folders.files import RunFolder, load_tensors, save_tensors
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.training.state.rng import Randomness, seed_process, undisturbed
-from medldr.training.weights.ema import live_norms, reestimate
 from medldr.training.weights.loss_valley import Valley, find_valley, may_be_needed
+from medldr.training.weights.running_average import live_norms, reestimate
 from medldr.training.weights.selection import watched_loss
 from medldr.types import Batch
 

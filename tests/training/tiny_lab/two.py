@@ -16,7 +16,7 @@ from medldr.training import NonFiniteError
 from medldr.training.machine.fabric_parts import has_unused_parameters
 from medldr.training.machine.processes import Processes
 from medldr.training.step import TrainStep
-from medldr.training.weights.ema import reestimate
+from medldr.training.weights.running_average import reestimate
 from medldr.types import Batch, DataSpec
 
 EXACT = {"data.train": 22, "model.norm": False, "model.dropout": 0.0, "training.momentum": 0.9}

@@ -9,8 +9,8 @@ from medldr.errors import InputError
 from medldr.folders.files import RunFolder, load_tensors
 from medldr.training import make_fabric
 from medldr.training.machine.processes import Processes
-from medldr.training.weights.ema import live_norms
 from medldr.training.weights.loss_valley import may_be_needed
+from medldr.training.weights.running_average import live_norms
 from medldr.training.weights.swad import ValleyAverage
 
 SHORT = [2, 1.5, 1.2, 1, 0.5, 0.6, 0.7, 2, 2, 2, 2, 2, 2]

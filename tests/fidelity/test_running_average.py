@@ -5,7 +5,7 @@ import torch
 from fidelity import STEPS, Case, Plain, Trained, TrainingConfig
 
 from medldr.config.training_options import AveragingConfig
-from medldr.training.weights.ema import ExponentialAverage
+from medldr.training.weights.running_average import RunningAverage
 
 
 @pytest.mark.parametrize("norm", ["none", "live"])
@@ -14,11 +14,11 @@ def test_the_average_after_every_step(norm, optimizer):
     ours = Trained("erm", Case(norm=norm), training)
     theirs = ours.derived(Plain, 1.0)
     model, decay = ours.pair.model, 0.7
-    average = ExponentialAverage(model, AveragingConfig(decay=decay))
+    average = RunningAverage(model, AveragingConfig(decay=decay))
     path = []
     for number in range(STEPS):
         ours.step(number)
-        average.update(model)
+        average.update(model, number + 1)
         theirs.update(ours.batch(number))
         path.append({name: w.detach().clone() for name, w in theirs.w.items()})
         found = average.model.state_dict()

@@ -1,6 +1,6 @@
-"""The moving average of the weights, and batch statistics for averaged weights.
+"""Averages of the weights that follow the training, and batch statistics for averaged weights.
 
-Where there is a moving average, it is what is validated, selected and saved.
+Where there is such an average, it is what is validated, selected and saved.
 """
 
 from __future__ import annotations
@@ -15,18 +15,21 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from medldr.config.training_options import AveragingConfig
+from medldr.config.training_options import AveragingConfig, MeanConfig
 from medldr.models.base import FeatureModel
 from medldr.training.machine.processes import Processes
 from medldr.types import Batch
 
 
-class ExponentialAverage:
-    """Exponential moving average of a model's weights.
+class RunningAverage:
+    """Average of a model's weights over the steps so far: exponential, or their mean.
 
-    After step `t` the average is ``decay * average + (1 - decay) * weights`` for every floating
-    parameter, starting from the weights after the first step. Buffers (running statistics of
-    normalisation) are copied.
+    After step `t` the average is ``average + share * (weights - average)`` for every floating
+    parameter. The exponential one (``ema``) has ``share = 1 - decay``, from the weights after the
+    first step on; it copies buffers (running statistics of normalisation). The ``mean`` has
+    ``share = 1 / (t - start + 1)``, which makes it that of the weights after the steps from
+    ``start`` on, each counted once; until then it is the current weights. Floating buffers are
+    averaged with the weights.
 
     Args:
         model: The network being trained.
@@ -36,34 +39,51 @@ class ExponentialAverage:
         model: A network of the same kind that holds the averaged weights.
 
     Source:
-        Polyak and Juditsky 1992, in the exponential form of Tarvainen and Valpola 2017.
+        Polyak and Juditsky 1992; the exponential form is that of Tarvainen and Valpola 2017. The
+        mean with averaged statistics is ERM++ (Teterwak et al. 2025), whose ``sma_start_iter: 600``
+        is ``start: 599`` here: its mean begins with the weights of the step before. With live
+        normalisation its code then moves the averaged statistics further, by a pass of every batch
+        through the averaged network; here they are the mean alone.
     """
 
-    def __init__(self, model: FeatureModel, config: AveragingConfig) -> None:
+    def __init__(self, model: FeatureModel, config: AveragingConfig | MeanConfig) -> None:
         self.model = copy.deepcopy(model).requires_grad_(False)
-        self._decay = config.decay
-        self._started = False
+        self._config = config
 
     @torch.no_grad()
-    def update(self, model: FeatureModel) -> None:
-        """Include the weights after one more step."""
-        averaged: list[Tensor] = [p for p in self.model.parameters() if p.is_floating_point()]
-        current: list[Tensor] = [p for p in model.parameters() if p.is_floating_point()]
-        if self._started:
-            torch._foreach_lerp_(averaged, current, 1 - self._decay)
-        else:
-            torch._foreach_copy_(averaged, current)
-            self._started = True
+    def update(self, model: FeatureModel, step: int) -> None:
+        """Include the weights after one more step.
+
+        Args:
+            model: The network being trained.
+            step: The number of that step, from 1.
+        """
+        pairs = zip(self._averaged(self.model), self._averaged(model), strict=True)
+        averaged, current = zip(*pairs, strict=True)
+        # A share of 1 gives the current weights to the last bit.
+        torch._foreach_lerp_(averaged, current, self._share(step))
+        alone = {id(value) for value in averaged}
         for kept, buffer in zip(self.model.buffers(), model.buffers(), strict=True):
-            kept.copy_(buffer)
+            if id(kept) not in alone:
+                kept.copy_(buffer)
+
+    def _averaged(self, model: FeatureModel) -> list[Tensor]:
+        values = list[Tensor](model.parameters())
+        if isinstance(self._config, MeanConfig):
+            values += model.buffers()
+        return [value for value in values if value.is_floating_point()]
+
+    def _share(self, step: int) -> float:
+        if isinstance(self._config, MeanConfig):
+            return 1 / max(1, step - self._config.start + 1)
+        return 1.0 if step == 1 else 1 - self._config.decay
 
     def state_dict(self) -> dict[str, Any]:
         """The state for a checkpoint."""
-        return {"started": self._started, "model": dict(self.model.state_dict())}
+        return {"model": dict(self.model.state_dict())}
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Restore the state of a checkpoint."""
-        self._started = state["started"]
         self.model.load_state_dict(state["model"])
 
 
