@@ -45,9 +45,8 @@ def test_layers_hold():
 
 
 def test_conda_and_pip_ask_for_the_same():
-    if sys.version_info < (3, 11):
-        pytest.skip("tomllib is part of Python 3.11 and later")
     import tomllib
+
     from ruamel.yaml import YAML
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

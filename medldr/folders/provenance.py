@@ -140,4 +140,4 @@ def cores() -> int:
 
 def now() -> str:
     """The current time in UTC, to the second, in ISO format."""
-    return datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

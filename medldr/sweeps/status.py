@@ -102,7 +102,7 @@ def _seconds(standing: Standing) -> float:
     times = standing.record.times
     seconds = times.seconds
     if standing.state == "running" and times.latest_start:
-        began, zone = datetime.datetime.fromisoformat(times.latest_start), datetime.timezone.utc
+        began, zone = datetime.datetime.fromisoformat(times.latest_start), datetime.UTC
         began = began if began.tzinfo else began.replace(tzinfo=zone)
         seconds += (datetime.datetime.now(zone) - began).total_seconds()
     return max(seconds, 0.0)

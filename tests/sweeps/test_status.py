@@ -37,7 +37,7 @@ def run_of(folder, leave):
 
     def run(label, seed, status, *, rows=(), ago=None, training=None, **facts):
         if ago is not None:
-            began = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(seconds=ago)
+            began = datetime.datetime.now(datetime.UTC) - datetime.timedelta(seconds=ago)
             facts["latest_start"] = began.isoformat(timespec="seconds")
         run = leave(folder, _member(label, seed).run, status, **facts)
         run.metrics.write_text("".join(json.dumps(row) + "\n" for row in rows))
