@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from medldr.commands.common_options import PICK, Force, PickedRun, Run
+from medldr.commands.common_options import PICK, Encoder, Force, PickedRun, Run
 from medldr.console import Console, say
 
 
@@ -27,6 +27,7 @@ def export(
             "was tested on, if they are where they were.",
         ),
     ] = None,
+    encoder: Encoder = None,
     force: Force = False,
     pick: PickedRun = None,
 ) -> None:
@@ -40,7 +41,7 @@ def export(
     run = one_run(run, pick, otherwise=PICK).path
     from medldr.prediction.export import export as write
 
-    made = write(run, kind, out, check=check or (), force=force)  # type: ignore[arg-type]
+    made = write(run, kind, out, check=check or (), encoder=encoder, force=force)  # type: ignore[arg-type]
     console = Console(highlight=False)
     for name in made.files:
         say(str(made.folder / name), console)

@@ -41,7 +41,6 @@ from medldr.folders.records import read_content
 from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.run import trained_network
-from medldr.training import make_single_fabric
 from medldr.transforms import recorded_pipeline
 from medldr.types import DataSpec
 
@@ -151,16 +150,12 @@ def find_encoder(given: Path | None, known: Path | None) -> Path | None:
     )
 
 
-def open_encoder(
-    folder: Path, recorded: Mapping[str, Any], config: RunConfig, device: str | None = None
-) -> Encoder:
-    """The encoder in a folder, which is the one that made a run's latents.
+def load_encoder(folder: Path, recorded: Mapping[str, Any]) -> tuple[FeatureModel, Preprocessing]:
+    """The encoder in a folder as it was saved, on the CPU, and how images become its input.
 
     Args:
         folder: As `find_encoder` gives it.
-        recorded: What the run records of it.
-        config: The run, for the device.
-        device: Another one; unset: the run's.
+        recorded: What a run on its latents records of it.
 
     Raises:
         InputError: If it is damaged, or another encoder.
@@ -175,8 +170,7 @@ def open_encoder(
             f"{folder} is not the encoder of the run's latents: {' and '.join(other)}, by sha256. "
             "Name the one that made them with --encoder"
         )
-    precision = str(recorded.get("precision", "float32"))
-    return Encoder(model, record, make_single_fabric(config, precision=precision, device=device))
+    return model, record
 
 
 def _weights(model: FeatureModel) -> dict[str, Tensor]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -13,9 +13,13 @@ import torch
 from medldr.data.files.latent import ENDINGS
 from medldr.data.files.scan import Scan, Source
 from medldr.data.reading.new_item import ItemReader, NewItem
-from medldr.encoding.encoder import CURE, RECORD, Encoder
+from medldr.encoding.encoder import CURE, RECORD, Encoder, load_encoder
 from medldr.errors import InputError
-from medldr.folders.preprocessing_record import read_preprocessing
+from medldr.folders.preprocessing_record import Preprocessing, read_preprocessing
+from medldr.models.base import FeatureModel
+
+if TYPE_CHECKING:
+    from lightning_fabric import Fabric
 
 
 class EncodingReader(ItemReader):
@@ -27,7 +31,7 @@ class EncodingReader(ItemReader):
         dtype: Of a latent.
         channels: Numbers of a latent.
         place: The encoder's folder; None where it is not known.
-        opened: Opens the encoder of a folder.
+        fabric: Gives the encoder, by its own precision, the device.
 
     Attributes:
         record: How the encoder reads images; None where it is not known.
@@ -40,11 +44,12 @@ class EncodingReader(ItemReader):
         dtype: np.dtype[Any],
         channels: int,
         place: Path | None,
-        opened: Callable[[Path], Encoder],
+        fabric: Callable[[str], Fabric],
     ) -> None:
         super().__init__(reading, size, dtype, channels)
         self.record = None if place is None else read_preprocessing(place / RECORD, CURE)
-        self._place, self._opened = place, opened
+        self._place, self._fabric = place, fabric
+        self._recorded = reading["encoder"]
         self._encoder: Encoder | None = None
         self._lock = threading.Lock()  # items are read in threads
 
@@ -55,22 +60,26 @@ class EncodingReader(ItemReader):
 
     @property
     def encoder(self) -> Encoder:
-        """What made the latents.
+        """What made the latents, loaded when it is first needed; see `load`."""
+        with self._lock:
+            if self._encoder is None:
+                fabric = self._fabric(str(self._recorded.get("precision", "float32")))
+                self._encoder = Encoder(*self.load(), fabric)
+            return self._encoder
+
+    def load(self) -> tuple[FeatureModel, Preprocessing]:
+        """Another copy of it; see `medldr.encoding.encoder.load_encoder`.
 
         Raises:
             InputError: If it is nowhere to be found, or another one.
         """
-        with self._lock:
-            if self._encoder is None:
-                if self._place is None:
-                    raise InputError(
-                        "the run was trained on stored latents, and their encoder is not where "
-                        "they were: images need it. Name with --encoder the folder of latents that "
-                        "`medldr features` wrote, or the run whose network made them; or give "
-                        "latents"
-                    )
-                self._encoder = self._opened(self._place)
-            return self._encoder
+        if self._place is None:
+            raise InputError(
+                "the run was trained on stored latents, and their encoder is not where they were: "
+                "images need it. Name with --encoder the folder of latents that `medldr features` "
+                "wrote, or the run whose network made them; or give latents"
+            )
+        return load_encoder(self._place, self._recorded)
 
     def read(self, source: Source) -> NewItem:
         """Read one item; by its ending it is a latent or an image.

@@ -2,6 +2,7 @@
 
 from medldr.exporting.agreement import Reference
 from medldr.exporting.card import Card, Kind
+from medldr.exporting.joined import Joined, joined_record
 from medldr.exporting.write import Exported, export
 
-__all__ = ["Card", "Exported", "Kind", "Reference", "export"]
+__all__ = ["Card", "Exported", "Joined", "Kind", "Reference", "export", "joined_record"]

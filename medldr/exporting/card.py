@@ -95,6 +95,8 @@ def limits_of(record: Preprocessing, more: Iterable[str] = ()) -> tuple[str, ...
         "Every image gets an answer, even one of another organ or device; `medldr predict` tells "
         "an image that is unlike those of training, these files do not."
     ]
+    if not record.stored.spatial_size:
+        limits.append("It takes latents as the encoder of training makes them, and no images.")
     if record.temperature is None:
         limits.append("Probabilities are not recalibrated.")
     if record.threshold is not None or record.thresholds:

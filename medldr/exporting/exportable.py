@@ -29,6 +29,7 @@ from torch.nn.functional import interpolate
 from torch.overrides import TorchFunctionMode
 
 from medldr.errors import InputError
+from medldr.exporting.joined import Joined
 from medldr.folders.preprocessing_record import Preprocessing
 from medldr.models.base import FeatureModel
 from medldr.transforms import Pipeline, recorded_pipeline
@@ -52,7 +53,9 @@ class Exportable(nn.Module):
           (multi-label: sigmoid) of the logits divided by ``record.temperature``.
     """
 
-    def __init__(self, model: FeatureModel, pipeline: Pipeline, record: Preprocessing) -> None:
+    def __init__(
+        self, model: FeatureModel | Joined, pipeline: Pipeline, record: Preprocessing
+    ) -> None:
         super().__init__()
         self.model = model
         self.pipeline = pipeline
@@ -69,7 +72,7 @@ class Exportable(nn.Module):
         return logits, scaled.sigmoid() if self.multi_label else scaled.softmax(1)
 
 
-def make_exportable(model: FeatureModel, record: Preprocessing) -> Exportable:
+def make_exportable(model: FeatureModel | Joined, record: Preprocessing) -> Exportable:
     """The module that is exported, on the CPU and in eval mode; the network is not changed.
 
     Raises:

@@ -11,6 +11,7 @@ from medldr.exporting.bundle import PROGRAM, refuse_executed, write_bundle
 from medldr.exporting.bundle_reading import reading_steps
 from medldr.exporting.card import Card, Kind, card_text, limits_of
 from medldr.exporting.exportable import make_exportable
+from medldr.exporting.joined import Joined
 from medldr.exporting.onnx_file import require_onnx, write_onnx
 from medldr.exporting.torch_program import write_torch
 from medldr.folders.files import check_replaceable, whole_folder, write_text
@@ -40,7 +41,7 @@ class Exported:
 
 
 def export(
-    model: FeatureModel,
+    model: FeatureModel | Joined,
     record: Preprocessing,
     to: Path | str,
     kind: Kind,

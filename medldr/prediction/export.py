@@ -14,9 +14,10 @@ from medldr.config.method import method_title, model_title
 from medldr.data import build_data
 from medldr.data.files.scan import ScanError
 from medldr.errors import InputError, did_you_mean
-from medldr.exporting import Card, Exported, Kind, Reference
+from medldr.exporting import Card, Exported, Joined, Kind, Reference, joined_record
 from medldr.exporting import export as write
 from medldr.folders.files import RunFolder, checksum
+from medldr.models.base import FeatureModel
 from medldr.plugins import takes_plugins
 from medldr.prediction.items import find_items
 from medldr.prediction.predict import load_runs
@@ -37,13 +38,16 @@ def export(
     out: str | Path | None = None,
     *,
     check: Sequence[str | Path] = (),
+    encoder: str | Path | None = None,
     force: bool = False,
     plugins: Sequence[str] = (),
 ) -> Exported:
     """Write a trained network as ONNX, torch.export or MONAI bundle, with its model card.
 
     What is written is compared with the network on random and on real images before it gets its
-    name. Preprocessing, class names, calibration and threshold travel with it.
+    name. Preprocessing, class names, calibration and threshold travel with it. A run on stored
+    latents becomes one network of images with the encoder that made them, where it is at hand;
+    else what is written takes latents, and says so.
 
     Args:
         run: The run folder.
@@ -51,6 +55,7 @@ def export(
         out: The folder to write; unset: beside the run, ``RUN-FORMAT``.
         check: Scans, or folders of them, to check the export on; empty: some that the run was
             tested on, if they are where they were.
+        encoder: As `medldr.predict` takes it.
         force: Replace an earlier export in `out`.
         plugins: Packages of your own whose plug-ins may be imported.
 
@@ -65,26 +70,35 @@ def export(
             f"--format: {format!r} is unknown.{did_you_mean(format, kinds)} "
             f"Known: {', '.join(kinds)}"
         )
-    (trained,) = load_runs(run, precision="float32")
+    (trained,) = load_runs(run, precision="float32", encoder=encoder)
     place = Path(run).resolve()
+    # As it was saved: kernels laid out for speed are saved with a warning.
+    network: FeatureModel | Joined = load_model(run)
+    record = trained.record
+    if trained.encoding is not None:
+        model, of_images = trained.encoding.load()
+        network = Joined(model, load_model(run), record)
+        record = joined_record(record, of_images)
     return write(
-        load_model(run),  # as it was saved: kernels laid out for speed are saved with a warning
-        trained.record,
+        network,
+        record,
         out or place.with_name(f"{place.name}-{format}"),
         format,
         card=_card(trained),
-        reference=_reference(trained, check),
+        reference=_reference(trained, check, encoder),
         force=force,
     )
 
 
-def _reference(trained: Trained, paths: Sequence[str | Path]) -> Reference:
+def _reference(
+    trained: Trained, paths: Sequence[str | Path], encoder: str | Path | None
+) -> Reference:
     """What `medldr predict` answers, in the precision of training and in float32."""
     real, words = _real(trained, paths)
     device, own = trained.fabric.device.type, trained.trained_in
     runs = {"float32": trained}
     if own != "float32" and (own != "float16" or device == "cuda"):
-        runs = {own: load_runs(trained.folder)[0], **runs}
+        runs = {own: load_runs(trained.folder, encoder=encoder)[0], **runs}
     predict = {name: one.probabilities for name, one in runs.items()}
     where = "" if device == "cpu" else f" (medldr predict on {device})"
     return Reference(real, words + where, own, predict)
@@ -92,17 +106,20 @@ def _reference(trained: Trained, paths: Sequence[str | Path]) -> Reference:
 
 def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None, str]:
     """Stored images to check with, and what they are."""
+    reads = trained.reader if trained.encoding is None else trained.encoding.encoder.reader
     if paths:
         scans = []
-        axes, names = len(trained.shape) - 1, trained.reader.images
+        axes, names = trained.axes, reads.images
         for item in find_items(paths, axes, images=names, slices=trained.takes_slices):
             if item.source is None:
                 raise InputError(f"--check: {item.name}: {item.reason}")
             try:
-                scans.append(trained.reader.read(item.source).image)
+                scans.append(reads.read(item.source).image)
             except ScanError as error:
                 raise InputError(f"--check: {item.name}: {error}") from error
         return torch.from_numpy(np.stack(scans)), f"{len(scans)} of --check"
+    if trained.encoding is not None:
+        return None, "random images (the run's own data are latents; see --check)"
     try:
         data = build_data(trained.config)
     except InputError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from torch import Tensor
 
 from medldr.data.files.rules import LATENTS
 from medldr.data.reading.new_item import ItemReader, NewItem
-from medldr.encoding.encoder import find_encoder, open_encoder
+from medldr.encoding.encoder import find_encoder
 from medldr.encoding.reader import EncodingReader
 from medldr.errors import InputError
 from medldr.evaluation.checked import refuse_changed
@@ -92,13 +91,22 @@ class Trained:
                 )
             return ItemReader(*read)
         place = find_encoder(None if encoder is None else Path(encoder), root and root.expanduser())
-        opened = functools.partial(open_encoder, recorded=recorded, config=self.config)
-        return EncodingReader(*read, place, functools.partial(opened, device=device))
+        return EncodingReader(
+            *read,
+            place,
+            lambda precision: make_single_fabric(self.config, precision=precision, device=device),
+        )
+
+    @property
+    def encoding(self) -> EncodingReader | None:
+        """What reads images of a run on stored latents; None without an encoder at hand."""
+        reader = self.reader if isinstance(self.reader, EncodingReader) else None
+        return None if reader is None or reader.record is None else reader
 
     @property
     def seen(self) -> Preprocessing:
         """What is known of the images that are given: of stored latents, by their encoder."""
-        record = self.reader.record if isinstance(self.reader, EncodingReader) else None
+        record = None if self.encoding is None else self.encoding.record
         return record or self.record
 
     @property
@@ -157,9 +165,9 @@ class Trained:
 
         Of a run on stored latents, they are these, or images if an encoder is at hand.
         """
-        if stored.ndim > 2 and isinstance(self.reader, EncodingReader):
+        if stored.ndim > 2 and self.encoding is not None:
             whole = stored.numpy().astype(self.seen.stored.dtype)
-            stored = torch.from_numpy(self.reader.encoder.latents(torch.from_numpy(whole)))
+            stored = torch.from_numpy(self.encoding.encoder.latents(torch.from_numpy(whole)))
         items = [NewItem(image, None) for image in stored.numpy().astype(self.dtype)]
         return torch.from_numpy(self.answer(items, [lambda seen: seen])[0])
 

@@ -4,7 +4,9 @@ import shutil
 
 import nibabel
 import numpy as np
+import onnxruntime
 import pytest
+import torch
 
 import medldr
 from medldr.config import load_config
@@ -98,3 +100,36 @@ def test_another_site_is_scored_on_its_images(run, images, wanted, tmp_path):
     prob = found.select(found.split == "test").prob
     assert np.abs(prob - wanted).max() < 1e-5
     assert any("may be among those scored" in note for note in done.notes)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["onnx", "torch"])
+def test_encoder_and_head_become_one_file_that_takes_images(run, images, wanted, tmp_path, kind):
+    files = [images / f"{row}.nii" for row in ROWS]
+    made = medldr.export(run.folder, kind, tmp_path / "out", check=files)
+    pixels = np.stack([np.asarray(nibabel.load(file).dataobj)[None] for file in files])
+    assert np.abs(_answers(made.folder, kind, pixels) - wanted).max() < 1e-4
+    assert not any("no images" in limit for limit in made.limits)
+
+
+@pytest.mark.slow
+def test_without_its_encoder_what_is_exported_takes_latents_and_says_so(
+    run, stored, latents, wanted, tmp_path
+):
+    moved = shutil.copytree(run.folder, tmp_path / run.folder.name)
+    config = moved / "config.yaml"
+    config.write_text(config.read_text().replace(str(stored.folder), str(tmp_path / "gone")))
+    made = medldr.export(moved, "torch", tmp_path / "out")
+    assert any("no images" in limit for limit in made.limits)
+    values = np.stack([np.load(latents / f"{row}.npy") for row in ROWS])
+    assert np.abs(_answers(made.folder, "torch", values) - wanted).max() < 1e-4
+
+
+def _answers(folder, kind, pixels):
+    """Probabilities by an exported file."""
+    given = pixels.astype(np.float32)
+    if kind == "torch":
+        program = torch.export.load(folder / "model.pt2").module()
+        return program(torch.from_numpy(given))[1].detach().numpy()
+    session = onnxruntime.InferenceSession(folder / "model.onnx")
+    return session.run(["probabilities"], {"image": given})[0]
