@@ -25,7 +25,7 @@ NOT_HASHED: Final = (
     # What describes the data, or adds to results that stay as they are.
     "data.metadata", "data.card", "evaluation.subgroups", "evaluation.bands",
     "evaluation.prevalence", "evaluation.primary",
-    "evaluation.aggregate", "evaluation.group_label",
+    "evaluation.aggregate", "evaluation.group_label", "evaluation.leaks",
     "training.allow_seen",  # lets a run begin, and marks its numbers
 )  # fmt: skip
 """Keys outside the hash."""

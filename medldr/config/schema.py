@@ -233,6 +233,11 @@ class EvaluationConfig(Section):
         description="keep the latents of all splits in latents.safetensors, so that `medldr "
         "analyze` needs neither the images nor the network",
     )
+    leaks: bool = Field(
+        True,
+        description="measure on at most 2,000 training and validation images whether latents tell "
+        "the domain of patients who were held back; needs two training domains",
+    )
     domain_curves: bool = Field(
         False,
         description="score each held-out domain at every validation; reports use this to choose "

@@ -210,6 +210,7 @@ class Data:
         world: int = 1,
         domain: str | None = None,
         most: int | None = None,
+        only: NDArray[np.int64] | None = None,
     ) -> EvalLoader:
         """All rows of a split in row order; this process's part, without padding.
 
@@ -221,6 +222,7 @@ class Data:
             world: Number of processes.
             domain: Only rows of this domain; None: of all.
             most: Only so many rows, evenly spaced in their order; None: all.
+            only: Only these rows, ascending; None: all.
 
         Raises:
             InputError: If the data has no such split or part, or no row of the domain in it.
@@ -231,7 +233,7 @@ class Data:
                 f"{self.table.name} has no split {split!r}.{did_you_mean(split, splits)} "
                 f"Splits: {', '.join(splits)}"
             )
-        rows = splits[split]
+        rows = splits[split] if only is None else np.intersect1d(splits[split], only)
         if domain is not None:
             domains = self.table.domains[rows]
             if domain not in domains:

@@ -19,6 +19,7 @@ from medldr.evaluation.explain.mistakes import picture_mistakes
 from medldr.evaluation.from_predictions import check, evaluate
 from medldr.evaluation.inputs.describe_inputs import describe_inputs
 from medldr.evaluation.latents.collect import collect_latents
+from medldr.evaluation.latents.held_back import leaks_of
 from medldr.evaluation.latents.operators import find_operators, with_operators
 from medldr.evaluation.predictions.predict import predict_each
 from medldr.evaluation.predictions.submission import submission_files
@@ -119,6 +120,7 @@ def predict_and_score(
         )
         further = None if rule == reported else rule
         if further is None:
+            evaluation |= leaks_of(config, data, models[choice[rule]], fabric)
             wanted = config.machine.thumbnails and not data.table.latents
             pictures = picture_mistakes(predicted, data.table, data.rows) if wanted else None
             write_mistakes(folder, pictures)

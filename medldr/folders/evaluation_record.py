@@ -293,6 +293,26 @@ class GapRecord(Record):
     note: str | None = None
 
 
+class LeaksRecord(Record):
+    """What latents tell of the domain of patients who were held back.
+
+    Attributes:
+        split: The split of these patients.
+        domains: How many domains are told apart.
+        fitted: Training images that the probe was fitted on.
+        n: Held-back images.
+        n_groups: Their groups; None where they have none.
+        metrics: By name; see `medldr.evaluation.representation.leaks`.
+    """
+
+    split: str
+    domains: int
+    fitted: int
+    n: int
+    n_groups: int | None = None
+    metrics: dict[str, Number] = Field(default_factory=dict)
+
+
 class EvaluationRecord(Record):
     """`evaluation.json`; what not every evaluation writes has a default.
 
@@ -316,13 +336,20 @@ class EvaluationRecord(Record):
     definitions: dict[str, str] = Field(default_factory=dict)
     splits: dict[str, SplitRecord]
     gap: GapRecord | None = None
+    leaks: LeaksRecord | None = None
     notes: tuple[str, ...] = ()
 
     @cached_property
     def scores(self) -> ScoreFrame:
-        """Every number of its splits."""
+        """Every number of its splits, then those of latents."""
         rule = "" if self.selection is None else self.selection.rule
-        rows = (row for split, of in self.splits.items() for row in of.rows(split, rule))
+        rows = [row for split, of in self.splits.items() for row in of.rows(split, rule)]
+        if (told := self.leaks) is not None:
+            # A part of the split, whose own rows are of all its images.
+            rows += [
+                ScoreRow(told.split, key, of.value, of.low, of.high, of.reason, told.n, rule=rule)
+                for key, of in told.metrics.items()
+            ]
         return ScoreFrame(tuple(rows))
 
     @property

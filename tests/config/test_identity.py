@@ -53,7 +53,7 @@ def test_seed_label_root_machine_and_what_describes_the_data_do_not_change_it():
         "machine.thumbnails=false", "data.metadata=/a/table.csv", "data.card=/a/card.yaml",
         "evaluation.subgroups=[sex]", "evaluation.bands={age: [40]}",
         "evaluation.prevalence=0.02", "training.allow_seen=true",
-        "evaluation.aggregate=mean", "evaluation.group_label=any",
+        "evaluation.aggregate=mean", "evaluation.group_label=any", "evaluation.leaks=false",
     ):  # fmt: skip
         assert octmnist(override) == octmnist(), override
 

@@ -44,7 +44,7 @@ class Pixels:
                 # A memory-mapped array is read-only, of which torch warns; nothing writes to it.
                 warnings.filterwarnings("ignore", message="The given NumPy array is not writable")
                 self.host = torch.from_numpy(images)
-        self._resident: dict[tuple[str, str], tuple[Tensor, Tensor]] = {}
+        self._resident: dict[tuple[str, str], tuple[NDArray[np.int64], Tensor]] = {}
 
     def __len__(self) -> int:
         return len(self._images)
@@ -82,7 +82,7 @@ class Pixels:
 
         Args:
             split: Name of the split.
-            rows: Row numbers of the split, all of them.
+            rows: Row numbers of the split, ascending; all of them or some.
             positions: Positions within ``rows``, in the order of the batches.
             parts: Each batch's part of ``positions``.
             device: Where they will be needed.
@@ -125,15 +125,17 @@ class Pixels:
         if device.type == "cpu":
             return host, torch.from_numpy(rows)
         key = (split, str(device))
-        if key not in self._resident:
+        kept, images = self._resident.get(key, (np.empty(0, np.int64), host))
+        places = np.searchsorted(kept, rows)
+        # Some rows of a split may have been asked for before all of them.
+        if not len(kept) or not np.array_equal(kept[np.minimum(places, len(kept) - 1)], rows):
             needed = host[0].nbytes * len(rows)
             if needed > free_bytes(device) // 2:
                 return host, torch.from_numpy(rows)
-            self._resident[key] = (
-                copied(host, rows, device, self._prove),
-                torch.arange(len(rows), device=device),
-            )
-        return self._resident[key]
+            images = copied(host, rows, device, self._prove)
+            self._resident[key] = (rows, images)
+            places = np.arange(len(rows))
+        return images, torch.from_numpy(places).to(device)
 
     def _prove(self, rows: int | NDArray[np.int64]) -> None:
         """Compare rows of a pack with its checksums, before their memory is read."""

@@ -24,7 +24,12 @@ MOST: Final = 20_000
 
 
 def collect_latents(
-    config: RunConfig, data: Data, model: FeatureModel, fabric: Fabric, most: int = MOST
+    config: RunConfig,
+    data: Data,
+    model: FeatureModel,
+    fabric: Fabric,
+    most: int = MOST,
+    only: NDArray[np.int64] | None = None,
 ) -> Latents:
     """Latents and logits of the images of every split, in the order of `SPLITS`.
 
@@ -36,6 +41,7 @@ def collect_latents(
         model: Its network, on the device of ``fabric``.
         fabric: Gives precision and device; this process alone makes all latents.
         most: Images of one split at most.
+        only: Rows of the table that are wanted; None: all.
     """
     latents: list[Tensor] = []
     outputs: list[Tensor] = []
@@ -44,10 +50,11 @@ def collect_latents(
     left_out: dict[str, int] = {}
     for split in SPLITS:
         rows = data.rows.get(split, np.empty(0, np.int64))
+        rows = rows if only is None else np.intersect1d(rows, only)
         if not len(rows):
             continue
         left_out[split] = max(0, len(rows) - most)
-        loader = data.eval_loader(split, config, device=fabric.device, most=most)
+        loader = data.eval_loader(split, config, device=fabric.device, most=most, only=only)
         with evaluating(model), torch.inference_mode():
             for batch in loader:
                 with fabric.autocast():

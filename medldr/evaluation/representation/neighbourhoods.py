@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from medldr.evaluation.representation.frame import Options
 from medldr.evaluation.representation.planes import finite
 from medldr.evaluation.representation.sphere import unit_length
 from medldr.folders.latents_record import Latents
+from medldr.types import SPLITS
 
 CHUNK: Final = 4_000_000
 """Maximum number of distances held at once."""
@@ -156,12 +157,15 @@ def _comparable(latents: Latents) -> NDArray[np.bool_]:
     return keep
 
 
-def neighbourhoods(latents: Latents, options: Options) -> Neighbourhoods | None:
+def neighbourhoods(
+    latents: Latents, options: Options, splits: Collection[str] = SPLITS
+) -> Neighbourhoods | None:
     """Count what the nearest neighbours of images share with them.
 
     Args:
         latents: Of a run.
         options: How many neighbours, and of how many images at most.
+        splits: Whose images are asked about; those of all can be neighbours.
 
     Returns:
         None where an image can have several labels, or no image has a possible neighbour.
@@ -172,7 +176,8 @@ def neighbourhoods(latents: Latents, options: Options) -> Neighbourhoods | None:
     owners = held.units
     if len(np.unique(owners)) < 2:
         return None
-    asked = held.some(options.items, options.seed)
+    queries = np.flatnonzero(np.isin(held.split, list(splits)))
+    asked = queries[held.select(queries).some(options.items, options.seed)]
     label = np.asarray(held.label, dtype=np.int64)
     domain = np.unique(held.domain, return_inverse=True)[1].astype(np.int64)
     facts = np.stack([label, domain, held.unseen.astype(np.int64)])

@@ -6,7 +6,7 @@ import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -272,13 +272,28 @@ def in_order(latents: Latents) -> Latents:
 
 def sampled(latents: Latents, options: Options) -> Latents:
     """At most ``options.items`` rows, evenly from every class in every domain."""
-    if len(latents) <= options.items:
-        return latents
-    order = np.random.default_rng(options.seed).permutation(len(latents))
-    labels = np.zeros(len(order)) if latents.spec.multi_label else latents.label[order]
-    order = order[np.lexsort((labels, latents.domain[order]))]
-    places = np.arange(options.items) * len(order) // options.items
-    return latents.select(np.sort(order[places]))
+    label = None if latents.spec.multi_label else latents.label
+    rows = evenly(latents.domain, label, options.items, options.seed)
+    return latents.select(rows) if len(rows) < len(latents) else latents
+
+
+def evenly(
+    domain: NDArray[np.str_], label: NDArray[Any] | None, most: int, seed: int
+) -> NDArray[np.int64]:
+    """At most so many rows, drawn evenly from every class in every domain, in ascending order.
+
+    Args:
+        domain: ``(N,)`` domain of each row.
+        label: ``(N,)`` class of each; None where images have several.
+        most: How many rows at most.
+        seed: Of the draw.
+    """
+    if len(domain) <= most:
+        return np.arange(len(domain))
+    order = np.random.default_rng(seed).permutation(len(domain))
+    labels = np.zeros(len(order)) if label is None else label[order]
+    order = order[np.lexsort((labels, domain[order]))]
+    return np.sort(order[np.arange(most) * len(order) // most])
 
 
 Rows: TypeAlias = NDArray[np.int64]

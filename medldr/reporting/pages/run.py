@@ -22,6 +22,7 @@ from medldr.reporting.sections.run.drawn import (
     roc_curves,
     roc_figure,
 )
+from medldr.reporting.sections.run.leaks import leaks
 from medldr.reporting.sections.run.parts import subgroups, where
 from medldr.reporting.sections.run.result import first_figure, result
 from medldr.reporting.sections.run.verdict import banners, verdict
@@ -58,6 +59,7 @@ def _sections(files: RunFiles) -> list[Section]:
     numbers: Parts = [
         ("clinical", lambda: clinical(files)),
         ("domains", lambda: tables.domains(scored)),
+        ("leaks", lambda: leaks(scored)),
         ("subgroups", lambda: subgroups(files)),
         ("classes", lambda: tables.classes(scored)),
         ("judging", lambda: judging(scored)),

@@ -20,6 +20,7 @@ from medldr.reporting.sections.selection import selection
 from medldr.reporting.sections.sweep import details
 from medldr.reporting.sections.sweep import result as grids
 from medldr.reporting.sections.sweep.common import Results, for_pages, results_of
+from medldr.reporting.sections.sweep.leaks import leaks
 from medldr.reporting.sections.sweep.missing_runs import missing_lines, missing_runs
 from medldr.reporting.sections.sweep.verdict import sweep_verdict
 from medldr.reporting.table import Table
@@ -69,6 +70,7 @@ def sweep_page(folder: SweepFolder) -> SweepPage:
         ("rules", lambda: details.rules(shown)),
         ("calibration", lambda: details.calibration(shown)),
         ("domains", lambda: details.domains(shown)),
+        ("leaks", lambda: leaks(shown)),
         ("published", lambda: _published(shown)),
         ("curves", lambda: details.curves(shown)),
         ("runs", lambda: details.runs(shown)),

@@ -226,6 +226,21 @@ def test_elsewhere_only_the_asked_splits_rows_travel_and_only_once(table):
     assert pixels.of_split("train", np.arange(24), device)[0] is images
 
 
+def test_elsewhere_some_rows_of_a_split_are_those_that_were_asked_for(table):
+    pixels, device = Pixels(table.images), torch.device("meta")
+    every, some = np.arange(10, 24), np.array([12, 20, 23])
+    few, _ = pixels.of_split("train", some, device)
+    assert len(few) == 3
+    images, _ = pixels.of_split("train", every, device)  # more than were there
+    assert len(images) == 14
+    placed = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch, "from_numpy", lambda array: placed.append(array) or torch.empty(3))
+        again, _ = pixels.of_split("train", some, device)
+    assert again is images
+    assert placed[0].tolist() == [2, 10, 13]
+
+
 def test_what_would_fill_the_device_stays_on_the_host(table, monkeypatch):
     monkeypatch.setattr("medldr.data.loading.pixels.free_bytes", lambda device: 100)
     pixels = Pixels(table.images)

@@ -14,6 +14,7 @@ from medldr.errors import InputError
 from medldr.evaluation.latents.collect import collect_latents
 from medldr.evaluation.latents.operators import OWN_CLASSIFIER, find_operators
 from medldr.evaluation.latents.training_batches import TrainingBatches
+from medldr.evaluation.verification import verify
 from medldr.folders.files import RunFolder
 from medldr.folders.latents_record import read_latents
 from medldr.folders.run_record import read_run_record
@@ -147,3 +148,16 @@ def test_of_a_large_split_evenly_spaced_rows_are_kept_and_the_rest_counted():
         assert len(kept) == min(10, len(rows))
         assert found.left_out[split] == max(0, len(rows) - 10)
         assert set(kept.tolist()) <= set(rows.tolist())
+
+
+def test_a_run_says_what_leaks_and_a_scored_one_anew_the_same(kept):
+    files = RunFolder(kept.folder)
+    told = json.loads(files.evaluation.read_text())["leaks"]
+    assert (told["split"], told["domains"]) == ("id_val", 3)
+    assert kept.metrics["id_val/domain_probe"] == told["metrics"]["domain_probe"]["value"]
+    assert {"domain_probe", "robustness_index"} <= set(kept.to_frame().metric)
+    assert not verify(kept.folder).differs
+    evaluate(kept.folder)
+    again = json.loads(files.evaluation.read_text())["leaks"]
+    assert again["n_groups"] == told["n_groups"]
+    assert again["metrics"]["domain_probe"] == told["metrics"]["domain_probe"]

@@ -24,14 +24,11 @@ from medldr.reporting.document import Verdict
 from medldr.reporting.sections.analysis.topics import (
     QUERIES,
     Runs,
-    called,
     main_geometry,
-    shown_number,
     tested_images,
-    way,
 )
 from medldr.reporting.sections.rows import grouped
-from medldr.reporting.wording import split_name
+from medldr.reporting.wording import called, shown_number, split_name, way
 
 MOST_RUNS: Final = 2
 """Runs with D and R that have sentences of their own; the tables have all."""

@@ -16,9 +16,8 @@ from medldr.reporting.figures.drawing import BLUE, MUTED, ORANGE
 from medldr.reporting.figures.forest import BETTER, Whisker, forest_figure
 from medldr.reporting.prose import section
 from medldr.reporting.results.gains import Gain, Pooled
-from medldr.reporting.sections.analysis.topics import shown_number
 from medldr.reporting.sections.rows import count
-from medldr.reporting.wording import spoken
+from medldr.reporting.wording import shown_number, spoken
 from medldr.types import SPLIT_TITLES
 
 

@@ -8,8 +8,7 @@ from typing import Any, Final, TypeVar
 
 from numpy.typing import NDArray
 
-from medldr.evaluation.comparison.findings import Direction, direction
-from medldr.evaluation.intervals.estimate import TESTED, Estimate
+from medldr.evaluation.intervals.estimate import Estimate
 from medldr.evaluation.representation import neighbours as near
 from medldr.evaluation.representation.frame import Line, where
 from medldr.evaluation.representation.geometry import ALL, MEASURES, TEST
@@ -34,7 +33,7 @@ from medldr.reporting.figures.matrix import centres_figure
 from medldr.reporting.figures.pictures import neighbour_pictures
 from medldr.reporting.prose import section
 from medldr.reporting.sections.rows import grouped
-from medldr.reporting.table import Row, Table, interval
+from medldr.reporting.table import Row, Table
 from medldr.reporting.wording import split_name
 from medldr.types import SPLIT_TITLES
 
@@ -309,45 +308,3 @@ def views_table(caption: str, shown: Sequence[Panel]) -> Table | None:
                 cells = [table.number(shown[n].metric, each) for n, each in held.items()]
                 table.rows.append(Row(name, cells))
     return table if table.rows else None
-
-
-def shown_number(held: Estimate, metric: Metric, *, signed: bool = False) -> str:
-    """A number with its interval, as a sentence has it.
-
-    Example:
-        >>> share = Metric("share", "Share", "", percent=True)
-        >>> shown_number(Estimate(0.05, low=-0.01, high=0.11), share, signed=True)
-        '+5.0 percentage points, 95% CI −1.0 to +11.0'
-        >>> shown_number(Estimate(0.5), share)
-        '50.0%, no CI'
-    """
-    if held.mean is None:
-        return f"undefined: {held.reason}"
-    ends = interval(held, metric, signed=signed)
-    text = metric.show_difference(held.mean) if signed else metric.with_unit(held.mean)
-    unit = " percentage points" if signed and metric.percent else ""
-    return f"{text}{unit}, {f'95% CI {ends}' if ends else 'no CI'}"
-
-
-def called(difference: Estimate, metric: Metric, *, higher: str, lower: str) -> str:
-    """A difference in words, with its interval; which way it goes is said where that is clear.
-
-    Example:
-        >>> share = Metric("share", "Share", "", percent=True)
-        >>> called(Estimate(0.05, low=0.01, high=0.09), share, higher="more", lower="less")
-        'more (+5.0 percentage points, 95% CI +1.0 to +9.0)'
-        >>> called(Estimate(0.05, low=-0.01, high=0.11), share, higher="more", lower="less")
-        'no clear difference (+5.0 percentage points, 95% CI −1.0 to +11.0)'
-        >>> called(Estimate(reason="one group"), share, higher="more", lower="less")
-        'not compared (one group)'
-    """
-    if difference.mean is None:
-        return f"not compared ({difference.reason})"
-    words = {"higher": higher, "lower": lower, "unclear": "no clear difference"}
-    return f"{words[way(difference)]} ({shown_number(difference, metric, signed=True)})"
-
-
-def way(difference: Estimate) -> Direction:
-    """Which way a difference goes where it is clear: fewer than three seeds are not enough."""
-    few = difference.n is not None and difference.n < TESTED
-    return "unclear" if few else direction(difference)

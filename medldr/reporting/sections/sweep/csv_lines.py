@@ -19,6 +19,7 @@ from medldr.reporting.results.frame import rule_means
 from medldr.reporting.results.held_out import HeldOut, mean_over_domains
 from medldr.reporting.sections.rows import chance_heading
 from medldr.reporting.sections.sweep.common import Results
+from medldr.reporting.sections.sweep.leaks import leaks_over_seeds, measured
 from medldr.reporting.sections.sweep.missing_runs import missing_text
 from medldr.reporting.wording import TARGETS
 
@@ -36,7 +37,8 @@ FIELDS = (
 )  # fmt: skip
 """
 ``kind`` is ``result``, ``contrast`` (a chosen pair: ``row`` minus ``compared_with``), ``rule`` (a
-selection rule besides the one that runs report, which ``rule`` names in the other lines) or
+selection rule besides the one that runs report, which ``rule`` names in the other lines),
+``latents`` (what they tell of the domain, see `medldr.evaluation.representation.leaks`) or
 ``majority`` (always the most frequent class, which ``class`` names: no method). ``images`` and
 ``groups`` (patients, slides; empty without ids) count what was evaluated; the last four columns say
 what ran, several values where runs of a row differ. ``row``
@@ -107,6 +109,7 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
         if found is None or all(score.method != row for score in found.scores):
             for metric in results.metrics:
                 yield {**heads[row], "split": "test", "metric": metric, "runs": 0}
+        yield from ({**heads[row], **line} for line in _latents(results, column, row))
     asked = () if found is None else found.differences
     for pair in (difference for difference in asked if difference.family == "asked"):
         place = {"split": pair.split, "domain": pair.domain, "metric": pair.metric}
@@ -122,6 +125,15 @@ def _column(results: Results, column: Column) -> Iterator[Line]:
                 numbers = {"runs": mean.n, "mean": mean.mean, "sd": mean.sd}
                 if not of_rule.reported:
                     yield {**heads[of_rule.row], **place, **chosen, **numbers}
+
+
+def _latents(results: Results, column: Column, row: str) -> Iterator[Line]:
+    """What the latents of a method tell of the domain, over its seeds."""
+    each = list(measured(results.study, column.name, row))
+    for metric, split in {key: of.split for of in each for key in of.metrics}.items():
+        mean = leaks_over_seeds(results.study, metric, column.name, row)
+        numbers = {} if mean is None else {"runs": mean.n, "mean": mean.mean, "sd": mean.sd}
+        yield {"kind": "latents", "split": split, "metric": metric, **numbers}
 
 
 def _majority(results: Results, column: Column) -> Iterator[Line]:

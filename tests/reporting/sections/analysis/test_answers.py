@@ -16,7 +16,7 @@ from medldr.evaluation.representation.maps import Maps
 from medldr.evaluation.representation.measured import Measured
 from medldr.evaluation.representation.probes import Probes
 from medldr.reporting.sections.analysis.answers import answers, verdict
-from medldr.reporting.sections.analysis.topics import way
+from medldr.reporting.wording import way
 
 UP, DOWN = Estimate(0.1, low=0.05, high=0.15), Estimate(-0.1, low=-0.15, high=-0.05)
 NONE = Estimate(0.02, low=-0.03, high=0.07)
