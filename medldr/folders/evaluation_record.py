@@ -297,7 +297,7 @@ class LeaksRecord(Record):
     """What latents tell of the domain of patients who were held back.
 
     Attributes:
-        split: The split of these patients.
+        split: The split of these patients; those of ``train`` were held back from the probe alone.
         domains: How many domains are told apart.
         fitted: Training images that the probe was fitted on.
         n: Held-back images.

@@ -45,6 +45,7 @@ ALONE: Final = "domain_probe_label"
 """The same of a probe that is given the true class alone."""
 DIFFERENCE: Final = "domain_probe_difference"
 AT_RANDOM: Final = "robustness_index_at_random"
+HELD_BACK: Final = "held back"
 STEPS: Final = 100
 """Of a fit, at most; latents of 1,280 numbers take about 60."""
 DIGITS: Final = 6
@@ -53,12 +54,13 @@ NO_CLASS: Final = "no class has held-back images of two domains"
 STOPPED: Final = f"the fit was stopped after {STEPS} steps"
 
 
-def leaks(latents: Latents, options: Options) -> LeaksRecord | None:
+def leaks(latents: Latents, new: NDArray[np.bool_], options: Options) -> LeaksRecord | None:
     """How well latents tell the domain, and what the nearest neighbours of images share with them.
 
     Args:
-        latents: Training images, on which the probe is fitted, and images of one other split, whose
-            patients are not among those of training. Rows that are not finite are left out.
+        latents: Images of training domains. Rows that are not finite are left out.
+        new: ``(N,)``: which of them are of patients who were held back; the probe is fitted on the
+            others, and sees no image of these patients.
         options: Draws and their seed; how many neighbours.
 
     Returns:
@@ -74,25 +76,28 @@ def leaks(latents: Latents, options: Options) -> LeaksRecord | None:
         >>> split = np.where(np.arange(80) < 40, "train", "val")
         >>> held = Latents(spec, np.arange(80), split, np.array(["a", "b"])[domain],
         ...                np.full(80, -1), label, {"original": View(z, z)}, {})
-        >>> found = leaks(held, Options(draws=50)).metrics
+        >>> found = leaks(held, held.split == "val", Options(draws=50)).metrics
         >>> [found[key].value for key in ("domain_probe", "domain_probe_label")]
         [1.0, 0.5]
     """
-    held = latents.select(finite(latents.z))
-    train = held.split == "train"
-    names = np.intersect1d(held.domain[train], held.domain[~train])
+    good = finite(latents.z)
+    names = np.intersect1d(latents.domain[good & new], latents.domain[good & ~new])
     if len(names) < 2:
         return None
-    held = held.select(np.isin(held.domain, names))
-    train, domain = held.split == "train", np.searchsorted(names, held.domain)
-    kinds, asked = kinds_of(held.label), held.select(held.split != "train")
-    weight = cell_weights(kinds[train], domain[train])
+    good &= np.isin(latents.domain, names)
+    held, new = latents.select(good), new[good]
+    domain, kinds, asked = (
+        np.searchsorted(names, held.domain),
+        kinds_of(held.label),
+        held.select(new),
+    )
+    weight = cell_weights(kinds[~new], domain[~new])
     hits, remarks = dict[str, NDArray[np.bool_]](), dict[str, str]()
     for key, x in ((PROBE.name, held.z), (ALONE, kinds.astype(np.float32))):
-        told, ended = tell(x[train], domain[train], weight, x[~train])
-        hits[key], remarks[key] = told == domain[~train], "" if ended else STOPPED
+        told, ended = tell(x[~new], domain[~new], weight, x[new])
+        hits[key], remarks[key] = told == domain[new], "" if ended else STOPPED
     unit = units_of(asked)
-    sums = _within(hits, kinds[~train], domain[~train], len(names))
+    sums = _within(hits, kinds[new], domain[new], len(names))
     drawn = {
         key: Drawn(*pair, sample_of(unit), NO_CLASS if np.isnan(pair[0]) else "")
         for key, pair in in_draws(
@@ -101,14 +106,15 @@ def leaks(latents: Latents, options: Options) -> LeaksRecord | None:
     }
     found = {key: _number(one.estimate(PROBE), remarks[key]) for key, one in drawn.items()}
     found[DIFFERENCE] = _number(_beyond(drawn[PROBE.name], drawn[ALONE]))
-    near = neighbourhoods(held, options, {*asked.split.tolist()})
+    parted = replace(held, split=np.where(new, HELD_BACK, ""))
+    near = neighbourhoods(parted, options, {HELD_BACK})
     for line in [] if near is None else where(robustness(near, options), queries=ALL):
         found[ROBUSTNESS.name] = _number(line["held"])
         found[AT_RANDOM] = Number(value=line["at_random"])
     return LeaksRecord(
         split=str(asked.split[0]),
         domains=len(names),
-        fitted=int(train.sum()),
+        fitted=int((~new).sum()),
         n=len(asked),
         n_groups=unit.count if unit.grouped else None,
         metrics=found,

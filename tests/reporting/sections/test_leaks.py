@@ -17,7 +17,7 @@ from medldr.reporting.sections.sweep.csv_lines import csv_lines
 UNCLEAR = "no clear difference"
 
 
-def told(low=0.1, high=0.3, index=(0.6, 0.5, 0.7), groups=40, **more):
+def told(low=0.1, high=0.3, index=(0.6, 0.5, 0.7), groups=40, split="id_val"):
     """The part of an evaluation: 55% against 35%, 0.6 against 0.75 at random."""
     value, *ends = index
     numbers = {
@@ -27,8 +27,8 @@ def told(low=0.1, high=0.3, index=(0.6, 0.5, 0.7), groups=40, **more):
         "robustness_index": {"value": value, "low": ends[0], "high": ends[1]},
         AT_RANDOM: {"value": 0.75},
     }
-    return {"split": "id_val", "domains": 3, "fitted": 900, "n": 300, "n_groups": groups,
-            "metrics": numbers, **more}  # fmt: skip
+    return {"split": split, "domains": 3, "fitted": 900, "n": 300, "n_groups": groups,
+            "metrics": numbers}  # fmt: skip
 
 
 def scored(**given):
@@ -63,6 +63,11 @@ def test_of_few_patients_nothing_is_concluded():
     title, text = said(groups=4)
     assert "too few groups (4)" in title
     assert text.count("too few groups (4) to tell") == 2
+
+
+def test_it_is_said_where_the_network_was_trained_on_these_patients():
+    both = [said(split=split)[1] for split in ("train", "id_val")]
+    assert ["network was trained" in text for text in both] == [True, False]
 
 
 def test_labels_without_neighbours_have_the_probe_alone():

@@ -41,9 +41,10 @@ def leaks(scored: EvaluationRecord) -> Section | None:
         probe=shown_number(held[PROBE.name], PROBE), alone=shown_number(held[ALONE], PROBE),
         told=f"{few} to tell" if few else told,
     )  # fmt: skip
+    trained = sentence("leaks_trained") if of.split == "train" else ""
     found = few or FOUND[way(difference)]
-    return section("run", "leaks", Paragraph(f"{text} {_near(held, few)}".strip()),
-                   Figures.of(_figure(of, held)), found=found)  # fmt: skip
+    said = Paragraph(" ".join(filter(None, (text, trained, _near(held, few)))))
+    return section("run", "leaks", said, Figures.of(_figure(of, held)), found=found)
 
 
 def _near(held: dict[str, Estimate], few: str) -> str:
