@@ -25,6 +25,7 @@ RESULTS = {
     "size": r"total +\d+ +\d+ +\d+",
     "single_run_coverage": r"accuracy 75%, 5 patients of 20 images +\d+\.\d \(\d+\.\d\)",
     "stain_jitter": r"medldr +. +\d",
+    "timm_fine_tuning": r"AUC, medldr minus plain: [+-]\d",
     "train_step": r"medldr batchformer, time over ERM's: \d",
 }
 """What the result of a benchmark looks like; any other one has to print a number at least."""

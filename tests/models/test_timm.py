@@ -4,21 +4,26 @@ import copy
 import importlib.util
 import re
 
+import numpy as np
 import pytest
 import timm
 import torch
+from PIL import Image
 from pydantic import ValidationError
+from timm.data import create_transform, resolve_data_config
 from torch import nn
 
 from medldr.algorithms import build_algorithm
 from medldr.algorithms.manifold_mixup import Config as ManifoldMixupConfig
 from medldr.algorithms.mixstyle import Config as MixStyleConfig
+from medldr.config import load_config
 from medldr.errors import InputError
 from medldr.folders.files import load_tensors, save_tensors
 from medldr.models import build_model
 from medldr.models._timm import find_weights
 from medldr.models.base import STAGES
 from medldr.models.timm import Config
+from medldr.transforms import ImageShape, build_pixel_rule
 
 SMALL = {  # name: stages, whether they are maps, size of the images
     "test_resnet": (STAGES, True, 32),
@@ -97,6 +102,24 @@ def test_a_norm_that_ends_a_stage_keeps_its_tap_and_its_activation_when_it_is_sh
 
 def test_a_network_of_one_size_is_made_for_the_size_of_the_data(net):
     assert net("vit_tiny_patch16_224", size=(48, 32)).network.pos_embed.shape == (1, 7, 192)
+
+
+@pytest.mark.parametrize(
+    ("network", "edge", "furthest"),
+    [("resnet18", 224, 1e-6), ("test_resnet", 200, 1e-2), ("tf_efficientnet_lite0", 96, 1e-2)],
+)
+def test_a_network_sees_the_pixels_of_timms_own_transform(network, edge, furthest):
+    """Of the whole picture: timm's crop is left out. Pillow rounds to 8 bits after each axis."""
+    blocks = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    picture = Image.fromarray(blocks).resize((edge, edge), Image.Resampling.BICUBIC)
+    model = {"name": "timm", "network": network, "pretrained": "start.pth"}
+    parts = ["recipe/own_2d", "data/phantom_histology"]
+    config = load_config({"extends": parts, "algorithm": "erm", "model": model})
+    rule = build_pixel_rule(config.transform, ImageShape(3, (edge, edge)))
+    own = resolve_data_config(pretrained_cfg=timm.get_pretrained_cfg(network).to_dict())
+    theirs = create_transform(**own | {"crop_pct": 1.0})(picture)
+    ours = rule(torch.from_numpy(np.array(picture)).movedim(-1, 0)[None], train=False)[0]
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=furthest)
 
 
 # ---------------------------------------------------------------- what is refused
