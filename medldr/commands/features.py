@@ -24,6 +24,10 @@ def features(
     out: Annotated[Path, typer.Option("--out", help="The folder of latents to write.")] = Path(
         "latents"
     ),
+    encoder: Annotated[
+        Path | None,
+        typer.Option("--encoder", help="An ONNX file in place of the configuration's network."),
+    ] = None,
     precision: Annotated[
         str, typer.Option("--precision", help="float32, bfloat16 or float16, of the encoder.")
     ] = "float32",
@@ -41,7 +45,8 @@ def features(
         load_config(source, overrides or ())  # mistakes are named before torch is loaded
     from medldr.encoding import features as store
 
-    made = store(source, overrides or (), out, precision=precision, device=device, force=force)
+    made = store(source, overrides or (), out, encoder=encoder, precision=precision, device=device,
+                 force=force)  # fmt: skip
     said = {"there": "are there already", "made": "stored", "replaced": "stored anew"}[made.made]
     say(
         f"{made.images:,} latents of {made.dim:,} numbers {said}: {made.folder}\n"

@@ -27,11 +27,18 @@ from medldr.data.config import DatasetConfig
 from medldr.data.image_table import LazyImages
 from medldr.data.store import make_pack
 from medldr.data.store.pack_files import FACTS, read_facts
-from medldr.encoding.encoder import FOLDER, Encoder, identity, record_of, write_encoder
+from medldr.encoding.encoder import (
+    FOLDER,
+    Encoder,
+    Network,
+    identity,
+    record_of,
+    write_encoder,
+)
+from medldr.encoding.exported import ExportedEncoder
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.models import build_model
-from medldr.models.base import FeatureModel
 from medldr.plugins import takes_plugins
 from medldr.run import trained_network
 from medldr.training import make_single_fabric
@@ -93,6 +100,7 @@ def features(
     overrides: Changes = (),
     out: str | Path = "latents",
     *,
+    encoder: str | Path | None = None,
     precision: str = "float32",
     device: str | None = None,
     force: bool = False,
@@ -108,6 +116,7 @@ def features(
             trained.
         overrides: Changes of a configuration, as `medldr.train` takes them.
         out: The folder to write; what an unfinished call left there is gone on with.
+        encoder: An ONNX file that takes the place of the configuration's network.
         precision: Of the network.
         device: Where it works; unset: as the configuration says.
         force: Replace other latents in `out`.
@@ -118,13 +127,17 @@ def features(
         StorageError: If it cannot be written.
     """
     out = Path(out)
-    config, data, model = _source(source, overrides)
+    exported = None if encoder is None else ExportedEncoder(Path(encoder))
+    config, data, model = _source(source, overrides, exported)
     if not data.spec.spatial_dims:
         raise InputError(f"{data.table.name} holds latents already: there is nothing to encode")
+    if exported is not None:
+        exported.fit(data.spec)
+        precision, device = "float32", "cpu"
     fabric = make_single_fabric(config, precision=precision, device=device)
     record = record_of(config, data)
-    encoder: dict[str, JsonValue] = {
-        "model": differing(config.model),
+    facts: dict[str, JsonValue] = {
+        "model": differing(config.model) if exported is None else exported.named,
         **identity(model, record),
         "precision": precision_name(fabric),
         "transform": differing(config.transform),
@@ -132,20 +145,20 @@ def features(
         "data_hash": data.data_hash,
         "split_hash": data.split_hash,
     }
-    _require_same(out, encoder, force=force)
+    _require_same(out, facts, force=force)
     images = LatentImages(data, Encoder(model, record, fabric), config.evaluation.batch_size)
-    digest = hashlib.sha256(repr(sorted(encoder.items())).encode()).hexdigest()
+    digest = hashlib.sha256(repr(sorted(facts.items())).encode()).hexdigest()
     hashes = {**data.table.hashes, "encoder": digest}
     table = replace(data.table, images=images, hashes=hashes, looks=None, facts=(), masks=None)
     section = config.data
     if not isinstance(section, DatasetConfig):
         raise InputError(f"data.name: the Config of {section.name} is not a DatasetConfig")
     made = make_pack(
-        table, section, out.absolute(), workers=0, console=Console(stderr=True), encoder=encoder
+        table, section, out.absolute(), workers=0, console=Console(stderr=True), encoder=facts
     )
     if not (out / FOLDER).is_dir():
         write_encoder(out, model, record, config, data.spec)
-    return Encoded(out, len(table), model.dim, encoder, made)
+    return Encoded(out, len(table), model.dim, facts, made)
 
 
 def _require_same(out: Path, encoder: dict[str, JsonValue], *, force: bool) -> None:
@@ -165,15 +178,18 @@ def _require_same(out: Path, encoder: dict[str, JsonValue], *, force: bool) -> N
 
 
 def _source(
-    source: str | Path | Mapping[str, Any], overrides: Changes
-) -> tuple[RunConfig, Data, FeatureModel]:
+    source: str | Path | Mapping[str, Any], overrides: Changes, exported: ExportedEncoder | None
+) -> tuple[RunConfig, Data, Network]:
     """Configuration, data and encoder."""
     if not isinstance(source, Mapping) and RunFolder(source).run.is_file():
-        if overrides:
-            raise InputError(f"{source} is a finished run: its configuration cannot be changed")
+        if overrides or exported is not None:
+            what = "its configuration cannot be changed" if overrides else "it is the encoder"
+            raise InputError(f"{source} is a finished run: {what}")
         config, _, model = trained_network(source)
         return config, build_data(config), model
     config = load_config(source, overrides)
     data = build_data(config)
     root = getattr(config.data, "root", None)
+    if exported is not None:
+        return config, data, exported
     return config, data, build_model(config.model, data.spec, seed=config.seed, root=root)

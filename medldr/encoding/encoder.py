@@ -1,8 +1,9 @@
 """The encoder that made stored latents, kept beside them so that new images pass through it.
 
-`medldr features` writes the folder ``encoder`` into that of the latents: weights without a head,
-what the network is built from, and how a file becomes its input, each with its checksum. A run on
-the latents records the sha256 of weights and pixel rule; only an encoder that has both is used.
+`medldr features` writes the folder ``encoder`` into that of the latents: weights without a head, or
+the exported file; what the network is built from; and how a file becomes its input, each with its
+checksum. A run on the latents records the sha256 of weights and pixel rule; only an encoder that
+has both is used.
 
 Source:
     Our choice. The run does not hold the encoder: a hundred runs on the same latents would hold it
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -28,10 +30,18 @@ from medldr import plugins
 from medldr.config import RunConfig
 from medldr.data import Data
 from medldr.data.reading.new_item import ItemReader
+from medldr.encoding.exported import ExportedEncoder
 from medldr.errors import InputError
 from medldr.evaluation.inputs.describe_inputs import described
 from medldr.folders.checksums import checksum_of_content
-from medldr.folders.files import RunFolder, load_tensors, save_tensors, whole_folder, write_json
+from medldr.folders.files import (
+    RunFolder,
+    load_tensors,
+    save_tensors,
+    storage_errors,
+    whole_folder,
+    write_json,
+)
 from medldr.folders.preprocessing_record import (
     Preprocessing,
     read_preprocessing,
@@ -55,11 +65,14 @@ CURE: Final = "Write it again with `medldr features`"
 _PIXELS: Final = {"reading", "stored", "transform", "input"}
 
 
+Network = FeatureModel | ExportedEncoder
+
+
 class Encoder:
     """Stored images in, latents out.
 
     Args:
-        model: The network; its head is not used.
+        model: The network, whose head is not used, or an exported file.
         record: From a file to the network's input.
         fabric: Gives precision and device.
 
@@ -69,8 +82,10 @@ class Encoder:
         pipeline: From stored images to the network's input.
     """
 
-    def __init__(self, model: FeatureModel, record: Preprocessing, fabric: Fabric) -> None:
-        self.model: FeatureModel = model.to(fabric.device).to_fast_memory().eval()
+    def __init__(self, model: Network, record: Preprocessing, fabric: Fabric) -> None:
+        if isinstance(model, FeatureModel):
+            model = model.to(fabric.device).to_fast_memory().eval()
+        self.model = model
         self.record = record
         self.pipeline = recorded_pipeline(record)
         self._fabric = fabric
@@ -90,17 +105,19 @@ class Encoder:
         return made
 
 
-def identity(model: FeatureModel, record: Preprocessing) -> dict[str, str]:
+def identity(model: Network, record: Preprocessing) -> dict[str, str]:
     """What a run on latents knows their encoder by: sha256 of its weights and of its pixel rule.
 
     The head does not count, nor does in which version of medldr the rule was written.
     """
+    pixels = checksum_of_content(record.model_dump(mode="json", include=_PIXELS))
+    if isinstance(model, ExportedEncoder):
+        return {"weights": model.sha256, "pixels": pixels}
     digest = hashlib.sha256()
     for name, value in sorted(_weights(model).items()):
         digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
         digest.update(value.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().data)
-    pixels = record.model_dump(mode="json", include=_PIXELS)
-    return {"weights": digest.hexdigest(), "pixels": checksum_of_content(pixels)}
+    return {"weights": digest.hexdigest(), "pixels": pixels}
 
 
 def record_of(config: RunConfig, data: Data) -> Preprocessing:
@@ -109,19 +126,26 @@ def record_of(config: RunConfig, data: Data) -> Preprocessing:
 
 
 def write_encoder(
-    folder: Path, model: FeatureModel, record: Preprocessing, config: RunConfig, spec: DataSpec
+    folder: Path, model: Network, record: Preprocessing, config: RunConfig, spec: DataSpec
 ) -> None:
     """Write the folder ``encoder`` into one of latents, whole or not at all.
 
     Raises:
         StorageError: If it cannot be written.
     """
-    network = {"model": config.model.model_dump(mode="json"), "spec": asdict(spec)}
-    network["model"] |= {"weights": None, "pretrained": None}  # they are in the weights
-    with whole_folder(folder / FOLDER) as made:
-        save_tensors(made / WEIGHTS, _weights(model))
+    network: dict[str, Any] = {"spec": asdict(spec)}
+    with whole_folder(folder / FOLDER) as made, storage_errors(folder):
+        if isinstance(model, ExportedEncoder):
+            names = [file.name for file in model.files]
+            network["file"] = names[0]
+            for file in model.files:
+                shutil.copyfile(file, made / file.name)
+        else:
+            names, section = [WEIGHTS], config.model.model_dump(mode="json")
+            network["model"] = {**section, "weights": None, "pretrained": None}  # they are kept
+            save_tensors(made / WEIGHTS, _weights(model))
         write_json(made / NETWORK, network)
-        write_preprocessing(made / RECORD, record, [WEIGHTS, NETWORK])
+        write_preprocessing(made / RECORD, record, [*names, NETWORK])
 
 
 def find_encoder(given: Path | None, known: Path | None) -> Path | None:
@@ -150,7 +174,7 @@ def find_encoder(given: Path | None, known: Path | None) -> Path | None:
     )
 
 
-def load_encoder(folder: Path, recorded: Mapping[str, Any]) -> tuple[FeatureModel, Preprocessing]:
+def load_encoder(folder: Path, recorded: Mapping[str, Any]) -> tuple[Network, Preprocessing]:
     """The encoder in a folder as it was saved, on the CPU, and how images become its input.
 
     Args:
@@ -162,7 +186,7 @@ def load_encoder(folder: Path, recorded: Mapping[str, Any]) -> tuple[FeatureMode
     """
     record = read_preprocessing(folder / RECORD, CURE)
     of_run = RunFolder(folder).run.is_file()
-    model = trained_network(folder)[2] if of_run else _network(folder)
+    model: Network = trained_network(folder)[2] if of_run else _network(folder)
     found = identity(model, record)
     said = {"weights": "its weights", "pixels": "how it reads images"}
     if other := [said[key] for key, value in found.items() if recorded.get(key) != value]:
@@ -177,12 +201,16 @@ def _weights(model: FeatureModel) -> dict[str, Tensor]:
     return {k: v for k, v in model.state_dict().items() if not k.startswith("head.")}
 
 
-def _network(folder: Path) -> FeatureModel:
+def _network(folder: Path) -> Network:
     content = read_content(folder / NETWORK, CURE)
     try:
+        spec = TypeAdapter(DataSpec).validate_python(content["spec"])
+        if "file" in content:
+            exported = ExportedEncoder(folder / Path(content["file"]).name)
+            exported.fit(spec)
+            return exported
         values = content["model"]
         section = plugins.load("models", values["name"]).Config.model_validate(values)
-        spec = TypeAdapter(DataSpec).validate_python(content["spec"])
     except (KeyError, TypeError, ValidationError) as error:
         raise InputError(
             f"{folder / NETWORK} is of another version of medldr ({error}). {CURE}"

@@ -13,10 +13,9 @@ import torch
 from medldr.data.files.latent import ENDINGS
 from medldr.data.files.scan import Scan, Source
 from medldr.data.reading.new_item import ItemReader, NewItem
-from medldr.encoding.encoder import CURE, RECORD, Encoder, load_encoder
+from medldr.encoding.encoder import CURE, RECORD, Encoder, Network, load_encoder
 from medldr.errors import InputError
 from medldr.folders.preprocessing_record import Preprocessing, read_preprocessing
-from medldr.models.base import FeatureModel
 
 if TYPE_CHECKING:
     from lightning_fabric import Fabric
@@ -67,7 +66,7 @@ class EncodingReader(ItemReader):
                 self._encoder = Encoder(*self.load(), fabric)
             return self._encoder
 
-    def load(self) -> tuple[FeatureModel, Preprocessing]:
+    def load(self) -> tuple[Network, Preprocessing]:
         """Another copy of it; see `medldr.encoding.encoder.load_encoder`.
 
         Raises:

@@ -13,6 +13,7 @@ from torch import Tensor
 from medldr.config.method import method_title, model_title
 from medldr.data import build_data
 from medldr.data.files.scan import ScanError
+from medldr.encoding.reader import EncodingReader
 from medldr.errors import InputError, did_you_mean
 from medldr.exporting import Card, Exported, Joined, Kind, Reference, joined_record
 from medldr.exporting import export as write
@@ -75,26 +76,32 @@ def export(
     # As it was saved: kernels laid out for speed are saved with a warning.
     network: FeatureModel | Joined = load_model(run)
     record = trained.record
+    joined = False
     if trained.encoding is not None:
         model, of_images = trained.encoding.load()
-        network = Joined(model, load_model(run), record)
-        record = joined_record(record, of_images)
+        if joined := isinstance(model, FeatureModel):
+            network = Joined(model, load_model(run), record)
+            record = joined_record(record, of_images)
     return write(
         network,
         record,
         out or place.with_name(f"{place.name}-{format}"),
         format,
         card=_card(trained),
-        reference=_reference(trained, check, encoder),
+        reference=_reference(trained, check, encoder, joined=joined),
         force=force,
     )
 
 
 def _reference(
-    trained: Trained, paths: Sequence[str | Path], encoder: str | Path | None
+    trained: Trained,
+    paths: Sequence[str | Path],
+    encoder: str | Path | None,
+    *,
+    joined: bool,
 ) -> Reference:
     """What `medldr predict` answers, in the precision of training and in float32."""
-    real, words = _real(trained, paths)
+    real, words = _real(trained, paths, trained.encoding if joined else None)
     device, own = trained.fabric.device.type, trained.trained_in
     runs = {"float32": trained}
     if own != "float32" and (own != "float16" or device == "cuda"):
@@ -104,9 +111,11 @@ def _reference(
     return Reference(real, words + where, own, predict)
 
 
-def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None, str]:
+def _real(
+    trained: Trained, paths: Sequence[str | Path], encoding: EncodingReader | None
+) -> tuple[Tensor | None, str]:
     """Stored images to check with, and what they are."""
-    reads = trained.reader if trained.encoding is None else trained.encoding.encoder.reader
+    reads = trained.reader if encoding is None else encoding.encoder.reader
     if paths:
         scans = []
         axes, names = trained.axes, reads.images
@@ -118,7 +127,7 @@ def _real(trained: Trained, paths: Sequence[str | Path]) -> tuple[Tensor | None,
             except ScanError as error:
                 raise InputError(f"--check: {item.name}: {error}") from error
         return torch.from_numpy(np.stack(scans)), f"{len(scans)} of --check"
-    if trained.encoding is not None:
+    if encoding is not None:
         return None, "random images (the run's own data are latents; see --check)"
     try:
         data = build_data(trained.config)
