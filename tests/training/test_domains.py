@@ -104,14 +104,14 @@ def test_the_record_says_who_looked_at_held_out_domains(done):
 
 
 def test_only_the_part_that_an_oracle_needs_is_read_and_the_test_split_once(train, monkeypatch):
-    read, predict = [], validation.predict
+    read, predict = [], validation.predict_each
 
     def noted(*args, split, **keys):
-        table = predict(*args, split=split, **keys)
+        (table,) = predict(*args, split=split, **keys)
         read.append((split, len(table)))
-        return table
+        return [table]
 
-    monkeypatch.setattr(validation, "predict", noted)
+    monkeypatch.setattr(validation, "predict_each", noted)
     oracle = {"data": DATA, "training.epochs": 1, "evaluation.oracle": True}
     for number, (rules, curves, expected) in enumerate(
         [
