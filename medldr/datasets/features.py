@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
-from medldr.data.config import DatasetConfig, Names
 from medldr.data.files.latent import one_latent, read_array
 from medldr.data.files.rules import LATENTS
 from medldr.data.files.scan import Source
 from medldr.data.image_table import ImageTable
+from medldr.data.listing.config import ListedConfig
 from medldr.data.listing.item_frame import Listing
 from medldr.data.store import pack_of_latents
 from medldr.data.store.pack_files import FACTS
@@ -34,11 +34,9 @@ from medldr.datasets.base import BadFile, check_held_out
 from medldr.errors import InputError
 
 _STEP: Final = 16
-_KEYS: Final = ("sheet", "label", "domain", "group", "split", "id", "columns", "classes", "ordinal")
-"""Keys that mean what they mean of a table of scans."""
 
 
-class Config(DatasetConfig):
+class Config(ListedConfig):
     """Keys of the dataset ``features``."""
 
     name: Literal["features"] = "features"
@@ -47,7 +45,6 @@ class Config(DatasetConfig):
         description="table with a row per item (CSV, TSV, Excel, JSON lines, Parquet); unset: "
         "data.root is a folder that `medldr features` wrote",
     )
-    sheet: str | None = Field(None, description="sheet of a workbook; unset: the first")
     path: str = Field(
         "path",
         description="column with the file of each latent: .npy, .npz, .h5 or .pt, its array after "
@@ -63,24 +60,6 @@ class Config(DatasetConfig):
     )
     bag: Literal["refuse", "mean", "max"] = Field(
         "refuse", description="what a file with several latents becomes: their mean or largest"
-    )
-    label: str | Names = Field(
-        "label", description="column of the class; a list of columns: several labels, each 0 or 1"
-    )
-    domain: str | None = Field(None, description="column of the hospital, scanner or laboratory")
-    group: str | None = Field(None, description="column of the patient, whom no split divides")
-    split: str | None = Field(None, description="column of the split; unset: splits are made")
-    id: str | None = Field(None, description="column of the name of each item; unset: its path")
-    columns: Names = Field(
-        (), description="further columns that results are divided by, such as sex or age"
-    )
-    classes: tuple[str, ...] | None = Field(
-        None, description="all classes in the order of their numbers; unset: those found, sorted"
-    )
-    ordinal: bool = Field(False, description="classes are grades, in the order of their numbers")
-    on_bad_file: Literal["error", "skip"] = Field(
-        "error",
-        description="files that cannot be used: error stops; skip leaves them out and lists them",
     )
 
     @model_validator(mode="after")
@@ -173,22 +152,16 @@ def _stored(config: Config) -> ImageTable:
 
 
 def _items(config: Config) -> Listing:
-    keys = {key: getattr(config, key) for key in _KEYS}
-    if isinstance(config.label, tuple) and len(config.label) == 1:
-        keys["label"] = config.label[0]
-    file = config.file
-    assert file is not None
+    listed = config.model_dump(include={*ListedConfig.model_fields} - {"name"})
+    place = config.array or config.file
+    assert place is not None
     if config.array is None and config.latents is None:
-        of = TableConfig(
-            file=file, root=config.root, path=config.path, on_bad_file=config.on_bad_file, **keys
-        )
-        return list_items(of)
-    where = config.array or file
+        return list_items(TableConfig(**listed, file=config.file, path=config.path))
 
     def rows(count: int) -> list[Source | None]:
-        return [Source(where.expanduser(), f"[{row}]") for row in range(count)]
+        return [Source(place.expanduser(), f"[{row}]") for row in range(count)]
 
-    return list_items(TableConfig(file=file, path=str(config.id), **keys), rows)
+    return list_items(TableConfig(**listed, file=config.file, path=str(config.id)), rows)
 
 
 def _values(config: Config, listing: Listing) -> tuple[list[NDArray[np.float32]], list[BadFile]]:

@@ -123,10 +123,6 @@ class ScanConfig(DatasetConfig):
         "them out, zeros puts zeros in its place (a view is left out of the average) and notes it "
         "in the column `missing`",
     )
-    on_bad_file: Literal["error", "skip"] = Field(
-        "error",
-        description="files that cannot be used: error stops; skip leaves them out and lists them",
-    )
     cache: Literal["disk", "memory", "off"] = Field(
         "disk",
         description="where read images are kept: disk (in $MEDLDR_CACHE, shared by runs), memory, "

@@ -7,8 +7,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
-from medldr.data.config import Names, one_is_a_list
+from medldr.data.config import one_is_a_list
 from medldr.data.files.config import ScanConfig
+from medldr.data.listing.config import ListedConfig
 from medldr.data.listing.names import GroupPattern, GroupScope, as_domains_are_named
 from medldr.data.listing.trees import fault_of_levels
 from medldr.errors import did_you_mean
@@ -16,7 +17,7 @@ from medldr.errors import did_you_mean
 Level = Literal["split", "domain", "label", "group"]
 
 
-class Config(ScanConfig):
+class Config(ScanConfig, ListedConfig):
     """Keys of the dataset ``table``."""
 
     name: Literal["table"] = "table"
@@ -30,7 +31,6 @@ class Config(ScanConfig):
         description="table with a row per scan (CSV, TSV, Excel, JSON lines, Parquet), or an npz "
         "archive with arrays such as train_images and train_labels",
     )
-    sheet: str | None = Field(None, description="sheet of a workbook; unset: the first")
     folders: Annotated[tuple[Level, ...], BeforeValidator(one_is_a_list)] = Field(
         (),
         description="without a table: what the levels of folders below data.root mean, for example "
@@ -48,20 +48,6 @@ class Config(ScanConfig):
         description="column with the names of cases, whose files are numbered in nnU-Net's way: "
         "case_001 for case_001_0000.nii.gz; takes the place of columns with files",
     )
-    label: str | tuple[str, ...] = Field(
-        "label", description="column of the class; a list of columns: several labels, each 0 or 1"
-    )
-    domain: str | None = Field(None, description="column of the hospital, scanner or laboratory")
-    group: str | None = Field(None, description="column of the patient, whom no split divides")
-    split: str | None = Field(None, description="column of the split; unset: splits are made")
-    id: str | None = Field(None, description="column of the name of each scan; unset: its path")
-    columns: Names = Field(
-        (), description="further columns that results are divided by, such as sex or age"
-    )
-    classes: tuple[str, ...] | None = Field(
-        None, description="all classes in the order of their numbers; unset: those found, sorted"
-    )
-    ordinal: bool = Field(False, description="classes are grades, in the order of their numbers")
     uncertain: Literal["missing", "positive", "negative"] = Field(
         "missing", description="what -1 means where there are several labels"
     )
