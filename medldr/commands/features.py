@@ -24,6 +24,14 @@ def features(
     out: Annotated[Path, typer.Option("--out", help="The folder of latents to write.")] = Path(
         "latents"
     ),
+    views: Annotated[
+        int,
+        typer.Option(
+            "--views",
+            min=0,
+            help="Augmented versions of each image to store as well, for training.",
+        ),
+    ] = 0,
     encoder: Annotated[
         Path | None,
         typer.Option("--encoder", help="An ONNX file in place of the configuration's network."),
@@ -45,12 +53,13 @@ def features(
         load_config(source, overrides or ())  # mistakes are named before torch is loaded
     from medldr.encoding import features as store
 
-    made = store(source, overrides or (), out, encoder=encoder, precision=precision, device=device,
-                 force=force)  # fmt: skip
+    made = store(source, overrides or (), out, views=views, encoder=encoder, precision=precision,
+                 device=device, force=force)  # fmt: skip
     said = {"there": "are there already", "made": "stored", "replaced": "stored anew"}[made.made]
+    more = f"and {views:,} augmented versions of each " if views else ""
     say(
-        f"{made.images:,} latents of {made.dim:,} numbers {said}: {made.folder}\n"
+        f"{made.images:,} latents of {made.dim:,} numbers {more}{said}: {made.folder}\n"
         "a study that extends recipe/own_features trains on them with "
-        f"data: {{name: features, root: {made.folder}}}",
+        f"data: {{name: features, root: {made.folder}{', views: true' if views else ''}}}",
         Console(),
     )

@@ -74,6 +74,8 @@ class Data:
         pack: The pack that the images are read from; None where there is none.
         files: Checksum of each file read, by name.
         card: The filled entries of the data card; None without one.
+        pixels: The images.
+        augmented: What training sees in their place; see `ImageTable.augmented`.
     """
 
     spec: DataSpec
@@ -88,6 +90,7 @@ class Data:
     files: Mapping[str, str]
     card: Mapping[str, Any] | None
     pixels: Pixels
+    augmented: Pixels | None
     _columns: Columns
 
     @property
@@ -188,6 +191,7 @@ class Data:
         )
         return TrainLoader(
             pixels=self.pixels,
+            augmented=self.augmented,
             columns=self._columns,
             pipeline=self.pipeline,
             sampler=chosen,
@@ -315,6 +319,7 @@ def build_data(config: RunConfig) -> Data:
         files=files,
         card=None if section.card is None else read_card(section.card),
         pixels=Pixels(table.images),
+        augmented=None if table.augmented is None else Pixels(table.augmented),
         _columns=columns(table, spec),
     )
 

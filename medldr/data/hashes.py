@@ -22,6 +22,9 @@ Parts = Mapping[str, Mapping[str, str]]
 PARTS: Final = {"training": ("train", "id_val", "val"), "judged": ("id_test", "test")}
 """Splits that decide the weights, and splits that only judge them."""
 
+AUGMENTED: Final = "views"
+"""Name of the checksum of `ImageTable.augmented`."""
+
 _IMAGES: Final = {"images", "stored images", "files"}
 """Columns that stand for what images hold, by how they are read."""
 
@@ -80,7 +83,7 @@ def hash_parts(table: ImageTable, rows: Mapping[str, Rows]) -> dict[str, dict[st
         ``domains``, ``groups``, ``splits`` (the data set's own), and one of these: ``images``,
         where every file was looked at: the values of each, and what its header says of them;
         ``stored images``, where they are at hand as they are stored; ``files``, the checksums of
-        those of the whole data set.
+        those of the whole data set. In training, ``augmented latents``, where it sees such.
     """
     parts = {}
     for part, splits in PARTS.items():
@@ -98,6 +101,8 @@ def hash_parts(table: ImageTable, rows: Mapping[str, Rows]) -> dict[str, dict[st
             "splits": hash_texts(table.splits[of_part].tolist()),
             kind: hash_texts(contents),
         }
+        if part == "training" and table.augmented is not None:
+            parts[part]["augmented latents"] = table.hashes[AUGMENTED]
     return parts
 
 

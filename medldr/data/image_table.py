@@ -151,6 +151,8 @@ class ImageTable:
         class_names: One name per class or per label.
         images: ``(N, C, [D,] H, W)`` uint8, or float32 in [0, 1] where 8 bits do not hold a scan;
             in memory, memory-mapped, or read when asked for. Stored latents are ``(N, D)`` float32.
+        augmented: ``(V * N, D)``: augmented versions of stored latents, which training sees in
+            their place; version ``v`` of row ``i`` is row ``v * N + i``. None where there are none.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.
         ids: ``(N,)`` text, unique.
         splits: ``(N,)`` text: one of `SPLITS`, or empty where the dataset has no splits of its own.
@@ -187,6 +189,7 @@ class ImageTable:
     splits: NDArray[np.str_]
     domains: NDArray[np.str_]
     groups: NDArray[np.str_]
+    augmented: NDArray[np.float32] | None = None
     masks: NDArray[np.bool_] | None = None
     notes: tuple[str, ...] = ()
     hashes: dict[str, str] = field(default_factory=dict)

@@ -22,10 +22,11 @@ from pydantic import Field, model_validator
 from medldr.data.files.latent import one_latent, read_array
 from medldr.data.files.rules import LATENTS
 from medldr.data.files.scan import Source
+from medldr.data.hashes import AUGMENTED
 from medldr.data.image_table import ImageTable
 from medldr.data.listing.config import ListedConfig
 from medldr.data.listing.item_frame import Listing
-from medldr.data.store import pack_of_latents
+from medldr.data.store import Pack, pack_of_latents, pack_of_views
 from medldr.data.store.pack_files import FACTS
 from medldr.data.threads import in_threads
 from medldr.datasets._table.config import Config as TableConfig
@@ -61,6 +62,11 @@ class Config(ListedConfig):
     bag: Literal["refuse", "mean", "max"] = Field(
         "refuse", description="what a file with several latents becomes: their mean or largest"
     )
+    views: bool = Field(
+        False,
+        description="train on the augmented versions of `medldr features --views`, another one "
+        "each epoch; validation, test and prediction see the latents themselves",
+    )
 
     @model_validator(mode="after")
     def _one_place(self) -> Self:
@@ -69,6 +75,8 @@ class Config(ListedConfig):
         for key in ("array", "latents"):
             if getattr(self, key) is not None and (self.file is None or self.id is None):
                 raise ValueError(f"{key} needs file, the table of its rows, and id, their names")
+        if self.views and self.file is not None:
+            raise ValueError("views are in a folder that `medldr features` wrote: unset file")
         return self
 
 
@@ -118,6 +126,8 @@ def require(config: Config) -> None:
     if config.file is not None:
         domains = sorted(set(_items(config).domains.tolist()) - {""})
         check_held_out(config.held_out, config.file.stem, domains)
+    elif config.views:
+        pack_of_views(pack_of_latents(_folder(config)))
     else:
         _folder(config)
 
@@ -144,11 +154,17 @@ def _stored(config: Config) -> ImageTable:
     table = pack.table()
     check_held_out(config.held_out, table.name, sorted(set(table.domains.tolist()) - {""}))
     encoder = pack.facts.encoder or {}
-    hashes = {
-        **table.hashes,
-        "latents": hashlib.sha256("".join(pack.facts.blocks).encode()).hexdigest(),
-    }
-    return replace(table, hashes=hashes, reading={"kind": LATENTS, "encoder": encoder})
+    hashes = {**table.hashes, "latents": _checksum(pack)}
+    table = replace(table, hashes=hashes, reading={"kind": LATENTS, "encoder": encoder})
+    if not config.views:
+        return table
+    views = pack_of_views(pack)
+    hashes = {**hashes, AUGMENTED: _checksum(views)}
+    return replace(table, augmented=views.images, hashes=hashes)
+
+
+def _checksum(pack: Pack) -> str:
+    return hashlib.sha256("".join(pack.facts.blocks).encode()).hexdigest()
 
 
 def _items(config: Config) -> Listing:

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
-from numpy.typing import NDArray
 from pydantic import JsonValue
 
 from medldr.config import RunConfig, load_config
@@ -24,8 +22,9 @@ from medldr.config.identity import differing
 from medldr.console import Console
 from medldr.data import Data, build_data
 from medldr.data.config import DatasetConfig
-from medldr.data.image_table import LazyImages
+from medldr.data.image_table import ImageTable
 from medldr.data.store import make_pack
+from medldr.data.store.pack import VIEWS
 from medldr.data.store.pack_files import FACTS, read_facts
 from medldr.encoding.encoder import (
     FOLDER,
@@ -36,6 +35,7 @@ from medldr.encoding.encoder import (
     write_encoder,
 )
 from medldr.encoding.exported import ExportedEncoder
+from medldr.encoding.latent_images import LatentImages, LatentViews
 from medldr.errors import InputError
 from medldr.folders.files import RunFolder
 from medldr.models import build_model
@@ -61,45 +61,18 @@ class Encoded:
         folder: Where they are.
         images: How many images they are of.
         dim: Numbers of each.
+        views: How many augmented versions of each image are stored, too.
         encoder: What made them, as `pack.json` has it.
-        made: Whether the folder was ``made``, ``there`` already with just these, or ``replaced``.
+        made: Whether all were ``there`` already; else whether the folder was ``made`` or
+            ``replaced``, or the versions alone were.
     """
 
     folder: Path
     images: int
     dim: int
+    views: int
     encoder: dict[str, JsonValue]
     made: str
-
-
-class LatentImages(LazyImages):
-    """Latents of a data set's images, made when they are asked for.
-
-    Args:
-        data: The images.
-        encoder: What makes their latents.
-        batch_size: Images that pass at once.
-    """
-
-    dtype = np.dtype(np.float32)
-
-    def __init__(self, data: Data, encoder: Encoder, batch_size: int) -> None:
-        self.shape = (len(data.table), encoder.model.dim)
-        self.stamp = getattr(data.table.images, "stamp", "")
-        self._pixels, self._encoder, self._batch_size = data.pixels, encoder, batch_size
-
-    def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[Any]:
-        """Latents ``(D,)`` of one row or ``(n, D)`` of several; images pass as in evaluation."""
-        if isinstance(rows, int | np.integer):
-            found: NDArray[Any] = self[np.array([rows])][0]
-            return found
-        numbers = np.arange(len(self))[rows]
-        latents = np.empty((len(numbers), self.shape[1]), np.float32)
-        for start in range(0, len(numbers), self._batch_size):
-            part = numbers[start : start + self._batch_size]
-            stored = torch.stack([self._pixels.row(row) for row in part.tolist()])
-            latents[start : start + len(part)] = self._encoder.latents(stored)
-        return latents
 
 
 @takes_plugins
@@ -108,6 +81,7 @@ def features(
     overrides: Changes = (),
     out: str | Path = "latents",
     *,
+    views: int = 0,
     encoder: str | Path | None = None,
     precision: str = "float32",
     device: str | None = None,
@@ -116,7 +90,9 @@ def features(
 ) -> Encoded:
     """Store the latents of all images of a data set, as evaluation sees these.
 
-    ``data: {name: features, root: OUT}`` then trains on them.
+    ``data: {name: features, root: OUT}`` then trains on them; with ``views: true`` on augmented
+    versions, of which epoch ``e`` sees that of number ``e mod views``: the same that a run on the
+    images with the same seed would see in the epoch of that number.
 
     Args:
         source: A packaged name, a YAML file or a mapping with its content, whose network starts
@@ -124,6 +100,7 @@ def features(
             trained.
         overrides: Changes of a configuration, as `medldr.train` takes them.
         out: The folder to write; what an unfinished call left there is gone on with.
+        views: How many augmented versions of each image to store as well.
         encoder: An ONNX file that takes the place of the configuration's network.
         precision: Of the network.
         device: Where it works; unset: as the configuration says.
@@ -143,6 +120,13 @@ def features(
         exported.fit(data.spec)
         precision, device = "float32", "cpu"
     fabric = make_single_fabric(config, precision=precision, device=device)
+    if views < 0:
+        raise InputError(f"--views: {views} is no number of versions; give one from 0 up")
+    if views and not data.pipeline.random:
+        raise InputError(
+            "--views: transform has no random step, so all versions would be the same. Name one "
+            "in transform.train, such as RandFlip, or choose a preset that augments"
+        )
     record = record_of(config, data)
     facts: dict[str, JsonValue] = {
         "model": differing(config.model) if exported is None else exported.named,
@@ -153,37 +137,75 @@ def features(
         "data_hash": data.data_hash,
         "split_hash": data.split_hash,
     }
-    _require_same(out, facts, force=force)
+    of_views: dict[str, JsonValue] = {**facts, "views": views, "seed": config.seed}
+    if not force:
+        _require_same(out, facts)
+        if views:
+            _require_same(out / VIEWS, of_views)
     at_once = config.evaluation.batch_size
     if fabric.device.type == "cpu":
         at_once = min(at_once, CPU_BATCH)
-    images = LatentImages(data, Encoder(model, record, fabric), at_once)
-    digest = hashlib.sha256(repr(sorted(facts.items())).encode()).hexdigest()
-    hashes = {**data.table.hashes, "encoder": digest}
-    table = replace(data.table, images=images, hashes=hashes, looks=None, facts=(), masks=None)
+    working = Encoder(model, record, fabric)
     section = config.data
     if not isinstance(section, DatasetConfig):
         raise InputError(f"data.name: the Config of {section.name} is not a DatasetConfig")
-    made = make_pack(
-        table, section, out.absolute(), workers=0, console=Console(stderr=True), encoder=facts
+    made = []
+
+    def beside(folder: Path) -> None:
+        """The encoder and the versions: the folder has its name only once it has them, too."""
+        if force or not (folder / FOLDER).is_dir():
+            write_encoder(folder, model, record, config, data.spec)
+        if views:
+            images = LatentViews(data, working, at_once, views=views, seed=config.seed)
+            table = _table(_repeated(data.table, views), images, of_views)
+            to = folder.absolute() / VIEWS
+            made.append(make_pack(table, section, to, workers=0, console=console, encoder=of_views))
+
+    console = Console(stderr=True)
+    table = _table(data.table, LatentImages(data, working, at_once), facts)
+    of_images = make_pack(
+        table, section, out.absolute(), workers=0, console=console, encoder=facts, beside=beside
     )
-    if not (out / FOLDER).is_dir():
-        write_encoder(out, model, record, config, data.spec)
-    return Encoded(out, len(table), model.dim, facts, made)
+    done = [of_images, *made]
+    return Encoded(
+        out, len(table), model.dim, views, facts, next((d for d in done if d != "there"), "there")
+    )
 
 
-def _require_same(out: Path, encoder: dict[str, JsonValue], *, force: bool) -> None:
+def _table(table: ImageTable, images: LatentImages, encoder: dict[str, JsonValue]) -> ImageTable:
+    """A table with latents in the place of images."""
+    digest = hashlib.sha256(repr(sorted(encoder.items())).encode()).hexdigest()
+    hashes = {**table.hashes, "encoder": digest}
+    return replace(table, images=images, hashes=hashes, looks=None, facts=(), masks=None)
+
+
+def _repeated(table: ImageTable, views: int) -> ImageTable:
+    """All rows once for each version, whose number their ids name."""
+    names = [f"{item} view {view}" for view in range(views) for item in table.ids.tolist()]
+    labels: Any = np.concatenate([table.labels] * views)
+    return replace(
+        table,
+        ids=np.array(names),
+        labels=labels,
+        domains=np.tile(table.domains, views),
+        groups=np.tile(table.groups, views),
+        splits=np.tile(table.splits, views),
+        metadata={},
+    )
+
+
+def _require_same(folder: Path, encoder: dict[str, JsonValue]) -> None:
     """Refuse a folder that holds latents of another encoder or of other data.
 
     Raises:
         InputError: Naming what differs.
     """
-    if force or not (out / FACTS).is_file():
+    if not (folder / FACTS).is_file():
         return
-    there = read_facts(out).encoder or {}
+    there = read_facts(folder).encoder or {}
     if other := sorted(key for key in encoder if there.get(key) != encoder[key]):
         raise InputError(
-            f"{out} holds other latents: {', '.join(other)} differ. Name another folder, or "
+            f"{folder} holds other latents: {', '.join(other)} differ. Name another folder, or "
             "replace them with --force"
         )
 

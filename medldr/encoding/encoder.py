@@ -52,6 +52,7 @@ from medldr.models import build_model
 from medldr.models.base import FeatureModel
 from medldr.run import trained_network
 from medldr.transforms import recorded_pipeline
+from medldr.transforms.base import memory_format
 from medldr.types import DataSpec
 
 if TYPE_CHECKING:
@@ -90,6 +91,11 @@ class Encoder:
         self.pipeline = recorded_pipeline(record)
         self._fabric = fabric
 
+    @property
+    def device(self) -> torch.device:
+        """Where it works."""
+        return self._fabric.device
+
     @functools.cached_property
     def reader(self) -> ItemReader:
         """From items to stored images."""
@@ -100,7 +106,14 @@ class Encoder:
     def latents(self, stored: Tensor) -> NDArray[np.float32]:
         """``(B, D)`` latents of stored images ``(B, C, *S)``, which pass as in evaluation."""
         with torch.inference_mode(), self._fabric.autocast():
-            image = self.pipeline.evaluate(stored.to(self._fabric.device))
+            image = self.pipeline.evaluate(stored.to(self.device))
+        return self.of_input(image)
+
+    def of_input(self, image: Tensor) -> NDArray[np.float32]:
+        """``(B, D)`` latents of what the pixel rule made."""
+        layout = memory_format(image.ndim - 2)
+        with torch.inference_mode(), self._fabric.autocast():
+            image = image.to(self.device).contiguous(memory_format=layout)
             made: NDArray[np.float32] = self.model.features(image).float().cpu().numpy()
         return made
 

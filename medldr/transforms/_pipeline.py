@@ -51,6 +51,11 @@ class Pipeline:
             )
         self.output: ImageShape = evaluated
 
+    @property
+    def random(self) -> bool:
+        """Whether a training sample is another one at each draw."""
+        return self._trained.random
+
     def take_views(self, views: SampleMaker) -> None:
         """Have extra views made in another way than the images.
 

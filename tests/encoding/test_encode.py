@@ -1,6 +1,7 @@
 """Stored latents are those of the live encoder, and runs on them say so in every command."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ import torch
 import medldr
 from medldr.config import load_config
 from medldr.data import build_data
+from medldr.data.store import packing
+from medldr.data.store.pack_files import read_facts
 from medldr.datasets.features import Config, load
+from medldr.encoding.encoder import load_encoder
 from medldr.errors import InputError
 from medldr.models import build_model
 
@@ -35,9 +39,31 @@ def test_the_same_call_finds_them_there_and_another_encoder_is_refused(source, s
         medldr.features(name, [*changes[:-1], "seed=4"], stored.folder)
 
 
-def test_a_damaged_latent_is_noticed(stored, tmp_path):
-    import shutil
+def test_latents_and_encoder_are_replaced_together(source, stored, tmp_path, monkeypatch):
+    name, changes = source
+    other = [*changes[:-1], "seed=4"]
+    out = shutil.copytree(stored.folder, tmp_path / "latents")
 
+    def dying(*_):
+        raise KeyboardInterrupt
+
+    for what in ("write_table", "take_name"):  # latents are there, and then the encoder, too
+        with monkeypatch.context() as patched:
+            patched.setattr(packing, what, dying)
+            with pytest.raises(KeyboardInterrupt):
+                medldr.features(name, other, out, force=True)
+        assert load_encoder(out / "encoder", read_facts(out).encoder)
+    made = medldr.features(name, other, out, force=True)
+    assert made.made == "replaced"
+    assert load_encoder(out / "encoder", made.encoder)
+    with pytest.raises(InputError, match="its weights, by sha256"):
+        load_encoder(out / "encoder", stored.encoder)
+    (out / "encoder" / "model.safetensors").write_bytes(b"")
+    assert medldr.features(name, other, out, force=True).made == "there"
+    assert load_encoder(out / "encoder", made.encoder)
+
+
+def test_a_damaged_latent_is_noticed(stored, tmp_path):
     copy = shutil.copytree(stored.folder, tmp_path / "copy")
     data = bytearray((copy / "images.npy").read_bytes())
     data[-1] ^= 1

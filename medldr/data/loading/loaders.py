@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -19,7 +20,13 @@ from torch import Tensor
 
 from medldr.data.loading.pixels import Pixels
 from medldr.data.loading.samplers import Sampler
-from medldr.data.loading.samples import Key, Samples, training_keys, uniform_numbers
+from medldr.data.loading.samples import (
+    Key,
+    Samples,
+    repetitions,
+    training_keys,
+    uniform_numbers,
+)
 from medldr.data.loading.workers import ahead
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
@@ -40,6 +47,14 @@ class Columns:
     def to(self, device: torch.device) -> Columns:
         """The same on another device."""
         return Columns(self.label.to(device), self.domain.to(device), self.group.to(device))
+
+
+class Stored(NamedTuple):
+    """Images, the rows of a split in them, and places in these rows."""
+
+    pixels: Pixels
+    rows: NDArray[np.int64]
+    places: NDArray[np.int64]
 
 
 @dataclass(kw_only=True, eq=False)
@@ -96,6 +111,7 @@ class Loader:
         *,
         train: bool,
         uniform: NDArray[np.float32] | None,
+        epoch: int = 0,
         augmented: NDArray[np.bool_] | None = None,
         views: Mapping[str, NDArray[np.float32]] | None = None,
     ) -> Iterator[Batch]:
@@ -106,6 +122,7 @@ class Loader:
             parts: Which of these each batch holds.
             train: Whether these are training batches.
             uniform: ``(len(positions), draws)``, where the rule draws.
+            epoch: Number of the epoch.
             augmented: ``(len(positions),)``, which samples of evaluation go through the rule as in
                 training.
             views: Numbers of each extra view, by its name.
@@ -116,13 +133,9 @@ class Loader:
             name: torch.from_numpy(numbers).to(self.device)
             for name, numbers in (views or {}).items()
         }
-        stored = self.pixels.batches(
-            self.split,
-            self.rows,
-            positions,
-            parts,
-            device=self.device,
-            workers=self.workers,
+        pixels, rows, places = self._stored(epoch, positions)
+        stored = pixels.batches(
+            self.split, rows, places, parts, device=self.device, workers=self.workers
         )
         for part, image in zip(parts, stored, strict=True):
             placed = image.to(self.device, non_blocking=True)
@@ -137,12 +150,16 @@ class Loader:
             }
             yield self._batch(ruled, index[part], made)
 
+    def _stored(self, epoch: int, positions: NDArray[np.int64]) -> Stored:
+        """Where the images of some places in `rows` are stored."""
+        return Stored(self.pixels, self.rows, positions)
+
     def _sampled(
-        self, keys: Sequence[Key], parts: list[slice], *, train: bool
+        self, keys: Sequence[Key], parts: list[slice], *, pixels: Pixels, train: bool
     ) -> Iterator[list[Tensor]]:
         """Images and views of batches by a list of transforms, sample by sample."""
         return ahead(
-            Samples(self.pixels, self.pipeline, train=train),
+            Samples(pixels, self.pipeline, train=train),
             [keys[part] for part in parts],
             self.workers,
             pin=self.device.type == "cuda",
@@ -163,9 +180,12 @@ class TrainLoader(Loader):
     Attributes:
         sampler: The order of each epoch, and how it is cut.
         views: Names of extra augmented views of each image.
+        augmented: Stored versions of the images of the whole table, which are seen in their place,
+            one after the other from epoch to epoch; see `medldr.data.image_table.ImageTable`.
     """
 
     sampler: Sampler
+    augmented: Pixels | None = None
     views: tuple[str, ...] = ()
     split: str = "train"
 
@@ -216,7 +236,16 @@ class TrainLoader(Loader):
         views = {
             name: self._uniform(epoch, rows, view) for view, name in enumerate(self.views, start=1)
         }
-        return self._ruled(positions, parts, train=True, uniform=uniform, views=views)
+        return self._ruled(positions, parts, train=True, uniform=uniform, epoch=epoch, views=views)
+
+    def _stored(self, epoch: int, positions: NDArray[np.int64]) -> Stored:
+        """Of stored versions that of the epoch's number; an image that it repeats has the next."""
+        if self.augmented is None:
+            return super()._stored(epoch, positions)
+        versions = len(self.augmented) // len(self.pixels)
+        rows = (np.arange(versions)[:, None] * len(self.pixels) + self.rows).ravel()
+        version = (epoch + repetitions(positions)) % versions
+        return Stored(self.augmented, rows, version * len(self.rows) + positions)
 
     def _chained(
         self, epoch: int, positions: NDArray[np.int64], parts: list[slice]
@@ -232,8 +261,11 @@ class TrainLoader(Loader):
                 *[self.pipeline.views.rule.draws] * len(self.views),
             ],
         )
+        stored = self._stored(epoch, positions)
+        at = stored.rows[stored.places].tolist()
+        keys = [key._replace(row=row) for key, row in zip(keys, at, strict=True)]
         index = torch.from_numpy(rows).to(self.device)
-        loaded = self._sampled(keys, parts, train=True)
+        loaded = self._sampled(keys, parts, pixels=stored.pixels, train=True)
         for part, (image, *views) in zip(parts, loaded, strict=True):
             yield self._batch(image, index[part], dict(zip(self.views, views, strict=True)))
 
@@ -278,6 +310,6 @@ class EvalLoader(Loader):
             for place in np.flatnonzero(augmented).tolist():
                 keys[place] = keys[place]._replace(uniform=(uniform[place],))
         index = torch.from_numpy(rows).to(self.device)
-        loaded = self._sampled(keys, parts, train=False)
+        loaded = self._sampled(keys, parts, pixels=self.pixels, train=False)
         for part, (image,) in zip(parts, loaded, strict=True):
             yield self._batch(image, index[part])

@@ -6,7 +6,14 @@ Scans are kept by themselves, in the cache, once a run has read them. Both are w
 """
 
 from medldr.data.store.kept import stored
-from medldr.data.store.pack import Pack, find_pack, open_pack, pack_of_latents, usual_place
+from medldr.data.store.pack import (
+    Pack,
+    find_pack,
+    open_pack,
+    pack_of_latents,
+    pack_of_views,
+    usual_place,
+)
 from medldr.data.store.packing import make_pack, verify
 
 __all__ = [
@@ -15,6 +22,7 @@ __all__ = [
     "make_pack",
     "open_pack",
     "pack_of_latents",
+    "pack_of_views",
     "stored",
     "usual_place",
     "verify",

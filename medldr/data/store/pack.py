@@ -29,6 +29,9 @@ from medldr.data.store.pack_files import (
 )
 from medldr.errors import InputError, did_you_mean
 
+VIEWS: Final = "views"
+"""In a folder of latents: that of augmented versions of them, a pack like it."""
+
 _STAMP: Final = (
     "files behind its pictures have been replaced or modified since "
     "(their names, sizes or times changed)"
@@ -147,6 +150,28 @@ def pack_of_latents(folder: Path) -> Pack:
             f"{folder} is a pack of images, not of latents. `medldr features` makes latents of them"
         )
     return Pack(folder, facts, proven_images(folder, facts))
+
+
+def pack_of_views(latents: Pack) -> Pack:
+    """The augmented versions of stored latents, all items of the first, then of the second, ...
+
+    Raises:
+        InputError: If there are none, or of other latents, or damaged.
+    """
+    folder, wanted = latents.folder / VIEWS, latents.facts.encoder or {}
+    if not (folder / FACTS).is_file():
+        raise InputError(
+            f"data.views: {latents.folder} holds no augmented latents. `medldr features` with "
+            "--views makes them; data.views=false trains without"
+        )
+    views = pack_of_latents(folder)
+    made = views.facts.encoder or {}
+    if other := sorted(key for key in wanted if made.get(key) != wanted[key]):
+        raise InputError(
+            f"data.views: {folder} is of other latents than those beside it: {', '.join(other)} "
+            "differ. Make both again with `medldr features --force`"
+        )
+    return views
 
 
 def _listed(keys: dict[str, Any]) -> str:

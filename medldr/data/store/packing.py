@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -61,6 +62,7 @@ def make_pack(
     workers: int,
     console: Console,
     encoder: dict[str, JsonValue] | None = None,
+    beside: Callable[[Path], None] | None = None,
 ) -> Literal["made", "there", "replaced"]:
     """Pack a table, unless its folder holds just that already; one process at a time.
 
@@ -71,6 +73,8 @@ def make_pack(
         workers: Processes that decode; 0 decodes in this one.
         console: Where to report progress.
         encoder: What makes latents, where these are packed.
+        beside: Writes what else belongs into the folder, given its place, before it takes its
+            name; or what an agreeing folder lacks of that.
 
     Raises:
         InputError: If the folder is something else, or pictures cannot be read.
@@ -85,6 +89,8 @@ def make_pack(
     with alone(folder, f"packing {folder}"):
         replaced = folder.exists()
         if replaced and _agrees(folder, table, section, console):
+            if beside is not None:
+                beside(folder)
             return "there"
         digests = write_array(
             table.images,
@@ -98,6 +104,9 @@ def make_pack(
         )
         with storage_errors(folder):
             _describe(table, section, partial_of(folder), digests, console, encoder)
+        if beside is not None:
+            beside(partial_of(folder))
+        with storage_errors(folder):
             take_name(folder)
         return "replaced" if replaced else "made"
 
