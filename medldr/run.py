@@ -52,6 +52,7 @@ from medldr.models.base import FeatureModel
 from medldr.plugins import takes_plugins
 from medldr.run_result import RunResult
 from medldr.training import FitResult, fit, make_fabric, make_single_fabric
+from medldr.training.later_stages import retrain_all
 from medldr.training.machine.fabric import Launcher, computed_in, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.training.seen_by_start import seen_by_start
@@ -69,9 +70,12 @@ def run(config: RunConfig, folder: RunFolder, fabric: Fabric) -> None:
     data = build_data(config)
     check_scoring(config, data)
     start = seen_by_start(config, data, folder)
+    marks = [*start.get("marks", ()), *retrain_all.marks(config, data)]
+    if marks and not folder.has_state:  # a run that goes on has them
+        start["marks"] = marks
     model, algorithm = build(config, data)
     hold_to_start(config, folder, data, fabric)
-    note_data(folder, data, fabric, start)
+    note_data(config, folder, data, fabric, start)
     fitted = fit(config, data, model, algorithm, folder, fabric)
     note_fit(config, folder, fitted, fabric)
     predict_and_score(config, data, folder, fabric, fitted.selections)
@@ -188,7 +192,11 @@ def hold_to_start(config: RunConfig, folder: RunFolder, data: Data, fabric: Fabr
 
 
 def note_data(
-    folder: RunFolder, data: Data, fabric: Fabric, start: Mapping[str, Any] = MappingProxyType({})
+    config: RunConfig,
+    folder: RunFolder,
+    data: Data,
+    fabric: Fabric,
+    start: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Print the notes on the data and the start; write what they were to the run folder.
 
@@ -209,7 +217,8 @@ def note_data(
         **start,
     )
     write_json(folder.splits, data.manifest())
-    write_seen(folder, data.table, data.rows)
+    trained = data.with_validation() if retrain_all.marks(config, data) else data
+    write_seen(folder, data.table, trained.rows)
     if data.table.bad_files:
         write_text(folder.bad_files, list_bad_files(data.table))
 
@@ -274,7 +283,7 @@ def evaluate_run(
         keep_evaluation(files, changed[JUDGED])
     forget_scored(files)
     # Metadata and card may be new.
-    note_data(files, data, fabric)
+    note_data(config, files, data, fabric)
     how = computed_in(fabric, before.precision)
     predict_and_score(config, data, files, fabric, rules_with_weights(files, before), how)
     note_scored(files)

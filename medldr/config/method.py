@@ -23,6 +23,7 @@ ADDED: Final = {
     "crt": "cRT",
     "balms_stage": "BALMS' second stage",
     "tau_norm": "tau-normalised",
+    "retrain_all": "retrained on all images",
 }
 """Titles of what changes the weights after the method, by its part of an id."""
 _RETRAINED: Final = {"erm": "crt", "balms": "balms_stage"}
@@ -115,7 +116,7 @@ def method_id(config: Config) -> str:
     ``latentdr_sa+balanced_softmax``; a loss whose keys differ from the published ones names these
     too, as in ``logit_adjusted_tau_2``. It ends in ``+swad`` if weights are averaged as SWAD's code
     does, in ``+swad_once``, which has no published numbers, if each segment counts once; and in
-    what later stages do with the classifier: ``+crt``, ``+balms_stage``, ``+tau_norm``, or such as
+    what later stages do: ``+crt``, ``+balms_stage``, ``+tau_norm``, ``+retrain_all``, or such as
     ``+head_shuffle_further``, which has no published numbers.
 
     A form without its own published numbers has the name of its algorithm as id, unless that is the

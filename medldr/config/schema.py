@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import AfterValidator, Field, SerializeAsAny, model_validator
 
 from medldr.config.section import AlgorithmSection, Plugin, PluginSection, Section
-from medldr.config.training_options import Averaging, ClassWeights, Stage
+from medldr.config.training_options import Averaging, ClassWeights, RetrainAll, Stage
 from medldr.folders.records import NAME
 from medldr.types import SplitName
 
@@ -109,7 +109,8 @@ class TrainingConfig(Section):
     stages: tuple[Stage, ...] = Field(
         (),
         description="what follows, in order: retrain_head, the classifier alone on frozen latents, "
-        "or tau_norm; such as [{name: retrain_head, epochs: 10}]",
+        "or tau_norm, such as [{name: retrain_head, epochs: 10}]; or retrain_all: all again, from "
+        "the first weights, on validation images too, for as many steps as selection chose",
     )
 
     select: tuple[str, ...] = Field(
@@ -149,6 +150,12 @@ class TrainingConfig(Section):
             raise ValueError(
                 f"batch_per_domain needs sampler: domains, but training.sampler is {self.sampler}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _all_or_the_classifier(self) -> TrainingConfig:
+        if len(self.stages) > 1 and any(isinstance(stage, RetrainAll) for stage in self.stages):
+            raise ValueError("retrain_all is the only stage of a run, but training.stages has more")
         return self
 
     @model_validator(mode="after")

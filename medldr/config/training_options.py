@@ -173,15 +173,37 @@ class TauNorm(Section):
     )
 
 
+class RetrainAll(Section):
+    """Train again from the first weights, on training and validation images.
+
+    The first stage chooses how long: this one makes as many steps as its first selection rule
+    chose, each at the rate, the class weights and the warm-up of that step of the first stage, and
+    reports the weights of the last one. Early stopping belongs to the first stage.
+
+    Source:
+        ERM++ (Teterwak et al. 2025, "full data"): its code trains with a held-back part, then on
+        all images for the number of steps with the best validation accuracy. Our choice: the other
+        selection rules have no weights, SWAD, which needs validation, and a temperature fitted on
+        validation are refused.
+    """
+
+    name: Literal["retrain_all"]
+
+
 Stage = Annotated[
-    RetrainHead | TauNorm,
+    RetrainHead | TauNorm | RetrainAll,
     BeforeValidator(
-        one_of({"retrain_head": RetrainHead, "tau_norm": TauNorm}, "stage"),
-        json_schema_input_type=Literal["retrain_head", "tau_norm"] | RetrainHead | TauNorm,
+        one_of(
+            {"retrain_head": RetrainHead, "tau_norm": TauNorm, "retrain_all": RetrainAll}, "stage"
+        ),
+        json_schema_input_type=Literal["retrain_head", "tau_norm", "retrain_all"]
+        | RetrainHead
+        | TauNorm
+        | RetrainAll,
     ),
 ]
 """What follows the training of the whole network: a bare name or a mapping.
 
 Frequent classes decide what a network trained on long-tailed data predicts, but hardly harm what
-it sees: its latents. Both kinds of stage leave these as they are and change the classifier.
+it sees: its latents. `RetrainHead` and `TauNorm` leave these as they are and change the classifier.
 """

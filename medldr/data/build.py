@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -23,6 +23,7 @@ from medldr.data.checks.table_checks import check_table
 from medldr.data.config import DatasetConfig
 from medldr.data.files.read import READER
 from medldr.data.hashes import (
+    PARTS,
     hash_metadata,
     hash_part,
     hash_parts,
@@ -97,6 +98,24 @@ class Data:
     def selection_split(self) -> str | None:
         """The split that chooses the model: ``val``, else ``id_val``; None without either."""
         return selection_split(self.rows)
+
+    def with_validation(self) -> Data:
+        """The same data whose validation images are training images, too.
+
+        Class counts and source domains are those of the larger training split.
+        """
+        trained = [split for split in PARTS["training"] if split in self.rows]
+        train = np.unique(np.concatenate([self.rows[split] for split in trained]))
+        judged = {split: of for split, of in self.rows.items() if split not in trained}
+        rows = {"train": train, **judged}
+        spec = specify(self.table, train, self.pipeline.output)
+        return replace(
+            self,
+            spec=spec,
+            rows=rows,
+            split_hash=hash_splits(self.table, rows),
+            _columns=columns(self.table, spec),
+        )
 
     @functools.cached_property
     def parts_hashes(self) -> dict[str, dict[str, str]]:

@@ -59,7 +59,9 @@ def stage_of(row: LogRow) -> int:
 
 
 def last_stage(rows: Sequence[LogRow]) -> list[LogRow]:
-    """Records of the last stage, whose weights alone a run reports.
+    """Records of the last stage with validation, whose choices alone a run reports.
+
+    A stage on all images has none; where no stage has, they are those of the last one.
 
     Example:
         >>> last_stage([{"step": 1, "stage": 1}, {"step": 2, "stage": 2}, {"step": 3, "stage": 2}])
@@ -67,7 +69,8 @@ def last_stage(rows: Sequence[LogRow]) -> list[LogRow]:
         >>> last_stage([{"step": 1}, {"step": 2}])
         [{'step': 1}, {'step': 2}]
     """
-    last = max(map(stage_of, rows), default=1)
+    scored = [row for row in rows if any(key.startswith("val/") for key in row)]
+    last = max(map(stage_of, scored or rows), default=1)
     return [row for row in rows if stage_of(row) == last]
 
 

@@ -17,7 +17,7 @@ from medldr.training.machine.fabric import precision_name, use_threads
 from medldr.training.machine.processes import Processes
 from medldr.training.machine.progress import RunProgress
 from medldr.training.optim import WeightsInTime, build_optimizers
-from medldr.training.prepare import prepare
+from medldr.training.prepare import Again, prepare
 from medldr.training.state.checkpoint import WHAT, Checkpoints, newest
 from medldr.training.state.history import History, RunningMeans
 from medldr.training.state.rng import Randomness, seed_process
@@ -43,18 +43,21 @@ def assemble(
     show_progress: bool = True,
     before: Before = NOTHING,
     evaluations: int | None = None,
+    again: Again | None = None,
 ) -> Trainer:
     """Check a run, and assemble its trainer.
 
-    The arguments are those of `medldr.training.fit`, and ``before``: the stages before this one.
+    The arguments are those of `medldr.training.fit`, ``before``: the stages before this one, and
+    ``again``: how it repeats the first one.
 
     Raises:
         InputError: Naming the key and the cure.
     """
     training, averaging = config.training, config.training.averaging
     processes = Processes(fabric)
-    prepared = prepare(config, data, model, algorithm, fabric, processes)
-    loader, sampler, domains, steps, schedule, rules, splits, settings_notes = prepared
+    prepared = prepare(config, data, model, algorithm, fabric, processes, again)
+    loader, sampler, domains, per_epoch, steps, schedule, rules, splits, settings_notes = prepared
+    until = again.until if again else steps
     rows = loader.batch_size
     selector = Selector(rules)
     validation = Validation(config, data, rules, splits, fabric, processes)
@@ -85,7 +88,7 @@ def assemble(
     more += settings_notes
     weights = data.class_weights(training.class_weights)
     class_weights = WeightsInTime(
-        None if weights is None else weights.to(fabric.device), training, loader.steps_per_epoch
+        None if weights is None else weights.to(fabric.device), training, per_epoch
     )
     pair = TrainStep(model, algorithm).to(fabric.device).train()
     average = valley = None
@@ -142,7 +145,7 @@ def assemble(
         selector.expect_weights(folder)
         if valley:
             valley.expect_segments()
-        more.append(f"resumed after step {position['step']} of {step.total}")
+        more.append(f"resumed after step {position['step']} of {until}")
     step.index = int(position["step"])
     # No process may write a checkpoint before all have read the old one.
     processes.wait()
@@ -158,6 +161,8 @@ def assemble(
         algorithm=algorithm,
         loader=loader,
         step=step,
+        until=until,
+        per_unit=1 if training.steps else per_epoch,
         schedule=schedule,
         class_weights=class_weights,
         means=means,
@@ -167,7 +172,7 @@ def assemble(
         checkpoints=checkpoints,
         processes=processes,
         progress=RunProgress(
-            before.steps + step.total,
+            before.steps + until,
             before.steps + step.index,
             epochs=before.epochs + training.epochs if training.epochs else None,
             shown=show_progress and processes.first,

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 from typing import TYPE_CHECKING, Any
 
+from medldr.algorithms import build_algorithm
 from medldr.algorithms.base import Algorithm
 from medldr.config import RunConfig
-from medldr.config.training_options import RetrainHead
+from medldr.config.training_options import RetrainAll, RetrainHead
 from medldr.data import Data
 from medldr.folders.files import RunFolder
 from medldr.models.base import FeatureModel
 from medldr.training.build_trainer import assemble
 from medldr.training.fit_result import NOTHING, Before, FitResult
-from medldr.training.later_stages import tau_norm
+from medldr.training.later_stages import retrain_all, tau_norm
 from medldr.training.later_stages.retrain_head import (
     stage_algorithm,
     stage_config,
     to_head,
 )
 from medldr.training.machine.processes import Processes
-from medldr.training.prepare import prepare
+from medldr.training.prepare import Again, prepare
 from medldr.training.trainer import Trainer
 
 if TYPE_CHECKING:
@@ -42,7 +44,8 @@ def fit(
     Where the folder holds a checkpoint, the run resumes from it and its result equals that of an
     uninterrupted run bit for bit; a run that has finished training is left unchanged.
 
-    With `training.stages`, each stage goes on from the weights that the last one reports. The last
+    With `training.stages`, each stage goes on from the weights that the last one reports, but for
+    `retrain_all`, which begins with the weights that the network has when it comes here. The last
     stage writes into the run folder itself, earlier ones into ``stages/1`` and so on, each with its
     checkpoints: a stopped run goes on within its stage. `metrics.jsonl` of the run holds the
     evaluations of all stages, whose epochs and steps are counted on. Every stage is checked before
@@ -70,12 +73,15 @@ def fit(
     stages = config.training.stages
     how: dict[str, Any] = {"show_progress": show_progress, "evaluations": evaluations}
     _check_stages(config, data, model, algorithm, fabric)
+    repeats = any(isinstance(stage, RetrainAll) for stage in stages)
+    untrained = copy.deepcopy(model.state_dict()) if repeats else {}
 
     def trainer(config: RunConfig, algorithm: Algorithm, to: RunFolder, before: Before) -> Trainer:
         return assemble(config, data, model, algorithm, to, fabric, before=before, **how)
 
     place = folder.stage(1) if stages else folder
-    fitted = trainer(config, algorithm, place, Before(stage=1) if stages else NOTHING).run()
+    first = trainer(config, algorithm, place, Before(stage=1) if stages else NOTHING)
+    fitted = first.run()
     for number, stage in enumerate(stages):
         before, earlier = Before.of(fitted, number + 2), place
         place = folder if number == len(stages) - 1 else folder.stage(number + 2)
@@ -88,6 +94,16 @@ def fit(
                 f"the weights that {fitted.reported.rule} chose in epoch {fitted.reported.epoch}"
             )
             after = head.run()
+        elif isinstance(stage, RetrainAll):
+            model.load_state_dict(untrained)
+            chosen, run = fitted.reported, retrain_all.stage_config(config)
+            again = Again(chosen.rule, first.per_epoch, chosen.step or fitted.steps)
+            whole = data.with_validation()
+            method = build_algorithm(config.algorithm, whole.spec, model, config.seed)
+            made = assemble(
+                run, whole, model, method, place, fabric, before=before, again=again, **how
+            )
+            after = retrain_all.settled(made.run(), fitted)
         else:
             after = tau_norm.apply(
                 config, stage, data, model, earlier, place, fabric, fitted, before
@@ -105,5 +121,11 @@ def _check_stages(
             method = stage_algorithm(config, number, data.spec, model, algorithm)
             stage_run = stage_config(config, stage, data.spec)
             prepare(stage_run, data, model, method, fabric, Processes(fabric))
+        elif isinstance(stage, RetrainAll):
+            retrain_all.check(config, data)
+            whole, run = data.with_validation(), retrain_all.stage_config(config)
+            method = build_algorithm(config.algorithm, whole.spec, model, config.seed)
+            again = Again(config.training.select[0], steps_per_epoch=1, until=1)
+            prepare(run, whole, model, method, fabric, Processes(fabric), again)
         else:
             tau_norm.check(config, stage, model)

@@ -18,6 +18,20 @@ if TYPE_CHECKING:
     from lightning_fabric import Fabric
 
 
+class Again(NamedTuple):
+    """How a stage repeats the first one on other rows.
+
+    Attributes:
+        rule: Which of the first stage's selection rules decided how long.
+        steps_per_epoch: Of the first stage, so that its schedule holds step by step.
+        until: The number of steps to make.
+    """
+
+    rule: str
+    steps_per_epoch: int
+    until: int
+
+
 class Prepared(NamedTuple):
     """What is known of a training run before its first step, once it has been checked.
 
@@ -25,6 +39,7 @@ class Prepared(NamedTuple):
         loader: Its batches.
         sampler: The name of their sampler.
         domains: Source domains per batch; None where the sampler makes no blocks of them.
+        steps_per_epoch: Optimizer steps of what the schedule calls an epoch.
         steps: Optimizer steps of the whole run.
         schedule: Factor on the learning rate at each step.
         rules: The selection rules.
@@ -35,6 +50,7 @@ class Prepared(NamedTuple):
     loader: TrainLoader
     sampler: str
     domains: int | None
+    steps_per_epoch: int
     steps: int
     schedule: Schedule
     rules: tuple[Rule, ...]
@@ -49,10 +65,12 @@ def prepare(
     algorithm: Algorithm,
     fabric: Fabric,
     processes: Processes,
+    again: Again | None = None,
 ) -> Prepared:
     """Check everything that can be checked before the first step.
 
-    The arguments are those of `medldr.training.fit`. Unsuitable runs are refused here.
+    The arguments are those of `medldr.training.fit`, and ``again``: how a stage repeats the first
+    one. Unsuitable runs are refused here.
 
     Raises:
         InputError: Naming the key and the cure.
@@ -74,17 +92,23 @@ def prepare(
     domains = start.domains_per_batch(sampler, algorithm, data.spec)
     start.check(training, algorithm, model, rows // processes.world)
     start.check_blocks(training, algorithm, rows // processes.world, domains, processes.world)
-    steps = training.steps or (training.epochs or 1) * loader.steps_per_epoch
+    per_epoch = again.steps_per_epoch if again else loader.steps_per_epoch
+    steps = training.steps or (training.epochs or 1) * per_epoch
     notes = algorithm.check_run(config, processes=processes.world, steps=steps)
     notes += over_corrected(algorithm, sampler, training) + without_effect(training)
-    schedule = Schedule(training, loader.steps_per_epoch)
+    schedule = Schedule(training, per_epoch)
     splits = {split for split, rows in {**data.rows, **data.parts}.items() if len(rows)}
     averaging = training.averaging
-    rules = parse_rules(
-        training.select,
-        splits,
-        task=data.spec.task,
-        oracle=config.evaluation.oracle,
-        averaging=averaging.name if averaging else None,
+    # A rule that reads no split keeps the last weights.
+    rules = (
+        (Rule(again.rule),)
+        if again
+        else parse_rules(
+            training.select,
+            splits,
+            task=data.spec.task,
+            oracle=config.evaluation.oracle,
+            averaging=averaging.name if averaging else None,
+        )
     )
-    return Prepared(loader, sampler, domains, steps, schedule, rules, splits, notes)
+    return Prepared(loader, sampler, domains, per_epoch, steps, schedule, rules, splits, notes)

@@ -39,13 +39,11 @@ def check(training: TrainingConfig, algorithm: Algorithm, model: nn.Module, rows
         InputError: Naming the key and the cure.
     """
     name = algorithm.config.name
-    for key, idle in {"accumulate": 1, "warmup_head": 0}.items():
-        value = getattr(training, key)
-        if value != idle and type(algorithm).update is not Algorithm.update:
-            raise InputError(
-                f"training.{key}: {value} does not work with algorithm {name}, which makes its own "
-                f"optimizer steps. Set training.{key}: {idle}"
-            )
+    if training.accumulate > 1 and type(algorithm).update is not Algorithm.update:
+        raise InputError(
+            f"training.accumulate: {training.accumulate} does not work with algorithm {name}, "
+            "which makes its own optimizer steps. Set training.accumulate: 1"
+        )
     length = training.steps or training.epochs or 1
     if training.warmup_head >= length:
         raise InputError(

@@ -55,6 +55,8 @@ class Trainer:
         algorithm: The method.
         loader: Batches by epoch and position.
         step: Makes optimizer steps, and counts them.
+        until: After how many steps training ends.
+        per_unit: Steps of what `training` counts in: of an epoch of the first stage, or 1.
         schedule: Factor on the learning rate at each step.
         class_weights: Those of the loss at each step.
         means: Of what the steps logged since the last evaluation.
@@ -80,6 +82,8 @@ class Trainer:
     algorithm: Algorithm
     loader: TrainLoader
     step: Stepper
+    until: int
+    per_unit: int
     schedule: Schedule
     class_weights: WeightsInTime
     means: RunningMeans
@@ -98,16 +102,15 @@ class Trainer:
 
     def __post_init__(self) -> None:
         self.per_epoch = self.loader.steps_per_epoch
-        unit = 1 if self.training.steps else self.per_epoch
-        self.interval = self.training.evaluate_every * unit
-        self.offset = self.training.evaluate_offset * unit
-        self.head_alone = self.training.warmup_head * unit
+        self.interval = self.training.evaluate_every * self.per_unit
+        self.offset = self.training.evaluate_offset * self.per_unit
+        self.head_alone = self.training.warmup_head * self.per_unit
         # The averaged weights, if any, are the ones validated, selected and saved.
         self.scored = self.average.model if self.average else self.model
 
     def finished(self) -> bool:
         """Whether no steps remain."""
-        return self.stopped_early or self.step.index >= self.step.total
+        return self.stopped_early or self.step.index >= self.until
 
     def run(self) -> FitResult:
         """Make all remaining steps, and publish the reported weights."""
@@ -147,10 +150,11 @@ class Trainer:
         self.progress.step()
 
     def _warm_up(self) -> None:
-        """Hold the encoder back while the classifier warms up; its optimizer then starts anew."""
+        """Hold the encoder back while the classifier warms up; optimizers then start anew."""
         hold = self.step.index < self.head_alone
         if self.step.index == self.head_alone:
-            self.step.reset_optimizer()
+            for name in self.step.optimizers:
+                self.step.reset_optimizer(name)
         if hold != self.model.features_frozen:
             # Not by `freeze_features`: several processes expect a gradient of every weight.
             self.model.features_frozen = hold
@@ -162,7 +166,7 @@ class Trainer:
         """After a step: evaluate, save or stop, as all processes agree."""
         since = self.step.index - self.offset
         evaluated = since >= 0 and since % self.interval == 0
-        evaluated |= self.step.index == self.step.total
+        evaluated |= self.step.index == self.until
         if evaluated:
             self._evaluate()
         minutes = (time.monotonic() - self.saved_at) / 60

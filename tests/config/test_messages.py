@@ -19,7 +19,13 @@ MESSAGES = {
     "training.class_weights={kind: balancd}": "unknown kind 'balancd'. Did you mean 'balanced'?",
     "training.class_weights={start: 3}": "needs a key 'kind'. Known: balanced, effective_number",
     "training.class_weights={kind: balanced, start: -1}": "training.class_weights.start = -1",
-    "training.stages=[{epochs: 3}]": f"{STAGE}: needs a key 'name'. Known: retrain_head, tau_norm",
+    "training.stages=[{epochs: 3}]": f"{STAGE}: needs a key 'name'. Known: retrain_head, tau_norm, "
+    "retrain_all",
+    "training.stages=[retrain_all, tau_norm]": "): retrain_all is the only stage of a run",
+    "training.averaging={name: mean, start: 0}": "training.averaging.start = 0 (command line): "
+    "should be at least 1",
+    "training.averaging={name: mena}": "unknown averaging 'mena'. Did you mean 'mean'?",
+    "training.warmup_head=-1": "training.warmup_head = -1 (command line): should be at least 0",
     "data.flag=retinamist": "data.flag = 'retinamist' (command line): MedMNIST has no data set "
     "'retinamist'. Did you mean",
     "training={epochs: 2, steps: 5}": "set either training.epochs or training.steps",

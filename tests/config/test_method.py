@@ -74,6 +74,11 @@ METHODS = {
         {"name": "batchformer", "loss": {"name": "ldam"}}, DRW, "BatchFormer on LDAM-DRW",
     ),
     "erm+tau_norm": ("erm", {"stages": ["tau_norm"]}, "ERM + tau-normalised"),
+    "erm+retrain_all": (
+        "erm",
+        {"stages": [{"name": "retrain_all"}]},
+        "ERM + retrained on all images",
+    ),
     "erm+crt": ("erm", {"stages": [RETRAIN]}, "ERM + cRT"),
     "erm+balms_stage+tau_norm": (
         "erm",

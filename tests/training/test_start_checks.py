@@ -19,9 +19,8 @@ def test_accumulation_is_refused_for_set_based_methods_unless_meant(train):
     assert fitted.facts["set_size"] == 2
 
 
-@pytest.mark.parametrize("key", ["training.accumulate", "training.warmup_head"])
-def test_methods_with_their_own_steps_are_refused(key, train, parts_of, make_config):
-    changes = {key: 2}
+def test_accumulation_is_refused_for_methods_with_their_own_steps(train, parts_of, make_config):
+    changes = {"training.accumulate": 2}
     parts = parts_of(make_config(changes))
 
     class Own(type(parts.algorithm)):
@@ -29,7 +28,7 @@ def test_methods_with_their_own_steps_are_refused(key, train, parts_of, make_con
             return super().update(step, batch)
 
     parts.algorithm.__class__ = Own
-    with pytest.raises(InputError, match=f"{key}: 2.*makes its own optimizer steps"):
+    with pytest.raises(InputError, match=r"makes its own optimizer steps"):
         train(changes, parts=parts)
 
 

@@ -276,10 +276,12 @@ def _of_set(study: Study, dataset: str, of_set: list[HeldRun]) -> Iterator[Candi
 def _of_no_step(config: Mapping[str, Any]) -> bool:
     """Whether its weights are of no single step, which is what the rules choose.
 
-    They are averaged over many steps, or normalised after training.
+    They are averaged over many steps, normalised after training, or of a second training.
     """
     stages = later_stages(config)
-    return stages[-1].get("name") == "tau_norm" if stages else bool(swad_form(config))
+    return (
+        stages[-1].get("name") in ("tau_norm", "retrain_all") if stages else bool(swad_form(config))
+    )
 
 
 def _trained(study: Study, held: HeldRun) -> Trained:
