@@ -23,9 +23,9 @@ MESSAGES = {
     "retrain_all",
     "training.stages=[retrain_all, tau_norm]": "): retrain_all is the only stage of a run",
     "training.averaging={name: mean, start: 0}": "training.averaging.start = 0 (command line): "
-    "should be at least 1",
+    "should be greater than or equal to 1",
     "training.averaging={name: mena}": "unknown averaging 'mena'. Did you mean 'mean'?",
-    "training.warmup_head=-1": "training.warmup_head = -1 (command line): should be at least 0",
+    "training.warmup_head=-1": "training.warmup_head = -1 (command line): should be ",
     "data.flag=retinamist": "data.flag = 'retinamist' (command line): MedMNIST has no data set "
     "'retinamist'. Did you mean",
     "training={epochs: 2, steps: 5}": "set either training.epochs or training.steps",
