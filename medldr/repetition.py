@@ -164,7 +164,7 @@ def _predicted(run: _Repetition) -> Found:
     predict_and_score(plain, data, copy, fabric, chosen)
     made = data.record()
     facts = {f"data.{key}": (made[key], getattr(record.data, key)) for key in _TOLD}
-    facts |= {"spec": (data.spec, record.spec)}
+    facts |= {"spec": (data.trained_by(config).spec, record.spec)}
     differs = [f"run.json: {k} is not that of the data" for k, (n, t) in facts.items() if n != t]
     most = 0.0
     for rule in (None, *list(chosen)[1:]):

@@ -209,15 +209,15 @@ def note_data(
         console.print(text, soft_wrap=not console.is_terminal, markup=False)
     if data.pack is not None:
         say(f"reading images from the pack {data.pack}", console)
+    trained = data.trained_by(config)
     add_to_run_record(
         folder,
         data=data.record(),
         **data.hashes(),
-        spec=asdict(data.spec),
+        spec=asdict(trained.spec),
         **start,
     )
     write_json(folder.splits, data.manifest())
-    trained = data.with_validation() if retrain_all.marks(config, data) else data
     write_seen(folder, data.table, trained.rows)
     if data.table.bad_files:
         write_text(folder.bad_files, list_bad_files(data.table))

@@ -152,9 +152,14 @@ class TrainingConfig(Section):
             )
         return self
 
+    @property
+    def trains_on_validation(self) -> bool:
+        """Whether the reported weights are trained on validation images, too."""
+        return any(isinstance(stage, RetrainAll) for stage in self.stages)
+
     @model_validator(mode="after")
     def _all_or_the_classifier(self) -> TrainingConfig:
-        if len(self.stages) > 1 and any(isinstance(stage, RetrainAll) for stage in self.stages):
+        if len(self.stages) > 1 and self.trains_on_validation:
             raise ValueError("retrain_all is the only stage of a run, but training.stages has more")
         return self
 

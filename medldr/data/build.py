@@ -99,6 +99,10 @@ class Data:
         """The split that chooses the model: ``val``, else ``id_val``; None without either."""
         return selection_split(self.rows)
 
+    def trained_by(self, config: RunConfig) -> Data:
+        """The same data, with what the reported weights of a run are trained on as training rows."""
+        return self.with_validation() if config.training.trains_on_validation else self
+
     def with_validation(self) -> Data:
         """The same data whose validation images are training images, too.
 

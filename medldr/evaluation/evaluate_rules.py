@@ -98,7 +98,8 @@ def predict_and_score(
     files, notes = submission_files(config, data.table, tables[choice[reported]], oracle=oracle)
     for name, text in files.items():
         write_text(folder.submission / name, text)
-    shared, record = with_training_groups(data), read_run_record(folder)
+    trained, record = data.trained_by(config), read_run_record(folder)
+    shared = with_training_groups(data, trained)
     # The reported rule comes last: once its evaluation exists, every rule has been evaluated.
     for rule in (*others, reported):
         given = tables[choice[rule]]
@@ -112,15 +113,15 @@ def predict_and_score(
             predicted,
             config.evaluation,
             selection=selections[rule].written(),
-            seen=data.spec.train_domains,
+            seen=trained.spec.train_domains,
             shared=shared,
             notes=said,
             recalibrated=how,
-            trained_on=data.spec.class_counts,
+            trained_on=trained.spec.class_counts,
         )
         further = None if rule == reported else rule
         if further is None:
-            evaluation |= leaks_of(config, data, models[choice[rule]], fabric)
+            evaluation |= leaks_of(config, trained, models[choice[rule]], fabric)
             wanted = config.machine.thumbnails and not data.table.latents
             pictures = picture_mistakes(predicted, data.table, data.rows) if wanted else None
             write_mistakes(folder, pictures)
@@ -148,14 +149,20 @@ def keep_latents(
     write_latents(folder, with_operators(found, operators))
 
 
-def with_training_groups(data: Data) -> list[str]:
-    """Splits that contain groups with other rows among the training rows."""
+def with_training_groups(data: Data, trained: Data) -> list[str]:
+    """Splits that contain training rows, or groups with other rows among these.
+
+    Args:
+        data: The data, split.
+        trained: The same, with all that the weights were trained on as training rows.
+    """
     groups = data.table.groups
-    trained = {group for group in groups[data.rows["train"]].tolist() if group}
+    known = {group for group in groups[trained.rows["train"]].tolist() if group}
     return [
         split
         for split, rows in data.rows.items()
-        if split != "train" and not trained.isdisjoint(groups[rows].tolist())
+        if split != "train"
+        and (split not in trained.rows or not known.isdisjoint(groups[rows].tolist()))
     ]
 
 

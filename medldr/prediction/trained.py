@@ -48,6 +48,7 @@ class Trained:
         batch_size: Images that are predicted at once.
         precision: What it computes in.
         trained_in: The precision that it was trained in.
+        marks: What stands beside every number of the run.
 
     Raises:
         InputError: If it is not a finished run, its files are damaged or of another version, or
@@ -71,6 +72,7 @@ class Trained:
         self.fabric = make_single_fabric(self.config, precision=chosen, device=device)
         self.precision = precision_name(self.fabric)
         self.trained_in = run.precision or self.precision
+        self.marks = run.marks
         self.model: FeatureModel = model.to(self.fabric.device).to_fast_memory().eval()
         stored = self.record.stored
         self.dtype = np.dtype(stored.dtype)

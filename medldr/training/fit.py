@@ -73,7 +73,7 @@ def fit(
     stages = config.training.stages
     how: dict[str, Any] = {"show_progress": show_progress, "evaluations": evaluations}
     _check_stages(config, data, model, algorithm, fabric)
-    repeats = any(isinstance(stage, RetrainAll) for stage in stages)
+    repeats = config.training.trains_on_validation
     untrained = copy.deepcopy(model.state_dict()) if repeats else {}
 
     def trainer(config: RunConfig, algorithm: Algorithm, to: RunFolder, before: Before) -> Trainer:

@@ -14,8 +14,10 @@ def data_of(groups, **rows):
 
 def test_a_split_counts_once_it_holds_one_group_that_trained():
     data = data_of(list("aabbcd"), train=[0, 2], id_val=[3, 4], val=[4], test=[5])
-    assert with_training_groups(data) == ["id_val"]
+    assert with_training_groups(data, data) == ["id_val"]
 
 
 def test_items_without_a_group_share_none():
-    assert with_training_groups(data_of(["", "", ""], train=[0], id_val=[1], test=[2])) == []
+    data = data_of(["", "", ""], train=[0], id_val=[1], test=[2])
+    assert with_training_groups(data, data) == []
+    assert with_training_groups(data, data_of(["", "", ""], train=[0, 1], test=[2])) == ["id_val"]

@@ -106,7 +106,7 @@ def describe_inputs(
         thresholds=thresholds,
         threshold_from=point.get("split"),
         specificity=point.get("specificity"),
-        training=_training(data, trained),
+        training=_training(data.trained_by(config), trained),
         latents=latents,
     )
     return record, centre

@@ -184,7 +184,7 @@ def find_operators(
     if not isinstance(augment, LatentDR):
         return None, ""
     if record.content.get("stages"):
-        return None, "a later stage of training has changed the classifier that D and R worked with"
+        return None, "a later stage of training has changed the network that D and R worked with"
     if not files.best.is_file():
         return None, f"{files.best.name}, which holds D and R, is no longer in the run's folder"
     saved = load_checkpoint(files.best)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from medldr.config import RunConfig
-from medldr.config.training_options import SWAD, RetrainAll
+from medldr.config.training_options import SWAD
 from medldr.data import Data
 from medldr.errors import InputError
 from medldr.training.fit_result import FitResult
@@ -56,7 +56,7 @@ def marks(config: RunConfig, data: Data) -> list[str]:
         config: The whole run's.
         data: Its images, split.
     """
-    if not any(isinstance(stage, RetrainAll) for stage in config.training.stages):
+    if not config.training.trains_on_validation:
         return []
     added = [split for split in ("val", "id_val") if split in data.rows]
     return [
