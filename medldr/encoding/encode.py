@@ -117,8 +117,13 @@ def features(
     if not data.spec.spatial_dims:
         raise InputError(f"{data.table.name} holds latents already: there is nothing to encode")
     if exported is not None:
+        if precision != "float32" or device not in (None, "auto", "cpu"):
+            raise InputError(
+                "--encoder: an ONNX file works on the processor, in float32. Leave out --precision "
+                "and --device"
+            )
         exported.fit(data.spec)
-        precision, device = "float32", "cpu"
+        device = "cpu"
     fabric = make_single_fabric(config, precision=precision, device=device)
     if views < 0:
         raise InputError(f"--views: {views} is no number of versions; give one from 0 up")

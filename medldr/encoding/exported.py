@@ -21,7 +21,7 @@ from torch import Tensor
 
 from medldr import offline
 from medldr.errors import InputError
-from medldr.exporting.onnx_file import METADATA, require_onnx
+from medldr.exporting.onnx_file import METADATA, open_session, require_onnx
 from medldr.folders.files import checksum, reading
 from medldr.types import DataSpec
 
@@ -32,16 +32,17 @@ class ExportedEncoder:
     """Images in, latents out.
 
     Args:
-        path: The file; one with ``.data`` after its name holds further weights of it.
+        path: The file; those beside it that it names hold further weights.
 
     Attributes:
-        files: The file, and that with further weights where there is one.
+        files: The file, and those with further weights.
         dim: Numbers of each latent; known once `fit` has looked.
         output: The output that is taken.
         sha256: Of the files.
 
     Raises:
-        InputError: If it is no ONNX file of one input, or a whole classifier that medldr wrote.
+        InputError: If it is no ONNX file of one input, a whole classifier that medldr wrote, or
+            keeps weights in another folder.
         MissingExtraError: If ONNX Runtime is missing.
     """
 
@@ -52,20 +53,15 @@ class ExportedEncoder:
                 "they may execute code: export the network as ONNX; one of timm or medldr is "
                 "named in the configuration"
             )
-        require_onnx()
-        self.files = [path, *path.parent.glob(f"{path.name}.data")]
+        require_onnx("an encoder in an ONNX file")
         with reading(path, "a readable ONNX file"):
-            sums = [checksum(file) for file in self.files]
-            self.sha256 = hashlib.sha256("".join(sums).encode()).hexdigest()
-            onnxruntime = offline.load("onnxruntime")
-            options = onnxruntime.SessionOptions()
-            options.log_severity_level = 3
             try:
-                session = onnxruntime.InferenceSession(
-                    str(path), options, providers=["CPUExecutionProvider"]
-                )
+                session = open_session(path)
             except Exception as error:  # ONNX Runtime raises of every kind
                 raise InputError(f"--encoder: {path} cannot be run: {_first(error)}") from error
+            self.files = [path, *_further_weights(path)]
+            sums = [checksum(file) for file in self.files]
+            self.sha256 = hashlib.sha256("".join(sums).encode()).hexdigest()
         if METADATA in session.get_modelmeta().custom_metadata_map:
             raise InputError(
                 f"--encoder: {path} was written by `medldr export`: it gives probabilities and no "
@@ -88,6 +84,10 @@ class ExportedEncoder:
     def fit(self, spec: DataSpec) -> None:
         """Check that it takes the images of a data set and gives one latent of each.
 
+        Source:
+            Our choice: the latents of two images of noise in one batch, which must be those of each
+            by itself. Batch normalisation that was exported in training mode fails this.
+
         Raises:
             InputError: If not; names both shapes.
         """
@@ -97,20 +97,25 @@ class ExportedEncoder:
             not isinstance(one, int) or one == other
             for one, other in zip(takes, wanted, strict=True)
         )
-        if not fits or self._input.type != "tensor(float)":
+        if self._input.type != "tensor(float)":
             raise InputError(
-                f"--encoder: {path} takes {self._input.type} of the shape {takes}, and the pixel "
-                f"rule makes float images of {list(wanted)}. Change transform, such as "
-                "transform.size"
+                f"--encoder: {path} takes {self._input.type}, and the pixel rule makes "
+                "tensor(float). Export the encoder in float32, without its preprocessing"
             )
-        made = self.features(torch.zeros(1, *wanted))
-        if made.ndim != 2:
+        if not fits:
             raise InputError(
-                f"--encoder: the output {self.output!r} of {path} has the shape "
-                f"{list(made.shape)}, where latents have [batch, numbers]. Export the encoder with "
-                f"its pooling, or call its latents {LATENT!r}"
+                f"--encoder: {path} takes images of {takes}, and the pixel rule makes those of "
+                f"{list(wanted)}. Change transform, such as transform.size"
             )
-        self.dim = made.shape[1]
+        pair = torch.rand(2, *wanted, generator=torch.Generator().manual_seed(0))
+        alone = torch.cat([self.features(one[None]) for one in pair])
+        self.dim = alone.shape[1]
+        near = 1e-3 * float(alone.std().nan_to_num())
+        if not torch.allclose(self.features(pair), alone, rtol=0, atol=near, equal_nan=True):
+            raise InputError(
+                f"--encoder: {path} gives other latents of an image where another is in its batch. "
+                "Export the encoder in evaluation mode (model.eval() in PyTorch)"
+            )
 
     def features(self, image: Tensor) -> Tensor:
         """``(B, D)`` float32 latents of ``(B, C, *S)``, on the processor.
@@ -118,7 +123,7 @@ class ExportedEncoder:
         A file that was written for batches of one size is given its size at a time.
 
         Raises:
-            InputError: If ONNX Runtime fails.
+            InputError: If ONNX Runtime fails, or gives something other than a latent of each.
         """
         given = image.float().cpu().contiguous().numpy()
         fixed = self._input.shape[0]
@@ -136,8 +141,36 @@ class ExportedEncoder:
                     f"--encoder: {self.files[0]} fails on images of {list(given.shape[1:])}: "
                     f"{_first(error)}"
                 ) from error
+            if np.ndim(made) != 2 or len(made) != len(whole):
+                raise InputError(
+                    f"--encoder: the output {self.output!r} of {self.files[0]} has the shape "
+                    f"{list(np.shape(made))} for {len(whole)} images, where latents have [batch, "
+                    "numbers]. Export the encoder with its pooling and with a batch of any size "
+                    f"or of one, or call its latents {LATENT!r}"
+                )
             found.append(np.asarray(made, np.float32)[: len(part)])
         return torch.from_numpy(np.concatenate(found))
+
+
+def _further_weights(path: Path) -> list[Path]:
+    """Files that a file of ONNX leaves weights to.
+
+    Raises:
+        InputError: If one is elsewhere than beside it, from where it could not be kept.
+    """
+    graph = offline.load("onnx").load(path, load_external_data=False).graph
+    names = {
+        entry.value
+        for tensor in graph.initializer
+        for entry in tensor.external_data
+        if entry.key == "location"
+    }
+    if elsewhere := sorted(name for name in names if Path(name).name != name):
+        raise InputError(
+            f"--encoder: {path} keeps weights in {elsewhere[0]}. Write them into the file itself "
+            "or beside it, with onnx.save_model"
+        )
+    return [path.parent / name for name in sorted(names)]
 
 
 def _first(error: Exception) -> str:

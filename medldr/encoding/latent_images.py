@@ -12,6 +12,7 @@ from medldr.data import Data
 from medldr.data.image_table import LazyImages
 from medldr.data.loading.samples import Samples, training_keys, uniform_numbers
 from medldr.encoding.encoder import Encoder
+from medldr.errors import InputError
 
 
 class LatentImages(LazyImages):
@@ -29,9 +30,14 @@ class LatentImages(LazyImages):
         self.shape = (len(data.table), encoder.model.dim)
         self.stamp = getattr(data.table.images, "stamp", "")
         self._pixels, self._encoder, self._batch_size = data.pixels, encoder, batch_size
+        self._ids = data.table.ids
 
     def __getitem__(self, rows: int | slice | NDArray[np.int64]) -> NDArray[Any]:
-        """Latents ``(D,)`` of one row or ``(n, D)`` of several."""
+        """Latents ``(D,)`` of one row or ``(n, D)`` of several.
+
+        Raises:
+            InputError: If one is not finite; names its image.
+        """
         if isinstance(rows, int | np.integer):
             found: NDArray[Any] = self[np.array([rows])][0]
             return found
@@ -40,6 +46,11 @@ class LatentImages(LazyImages):
         for start in range(0, len(numbers), self._batch_size):
             part = numbers[start : start + self._batch_size]
             latents[start : start + len(part)] = self._latents(part)
+        if len(bad := np.flatnonzero(~np.isfinite(latents).all(1))):
+            raise InputError(
+                f"{self._ids[numbers[bad[0]] % len(self._ids)]}: its latent holds NaN or infinity. "
+                "Look at the image, or use --precision float32 or bfloat16"
+            )
         return latents
 
     def _latents(self, rows: NDArray[np.int64]) -> NDArray[np.float32]:

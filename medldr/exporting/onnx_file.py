@@ -33,15 +33,18 @@ LARGEST: Final = 2 * 1024**3 - 64 * 1024**2
 METADATA: Final = "preprocessing"
 
 
-def require_onnx() -> None:
+def require_onnx(purpose: str = "an export to ONNX") -> None:
     """Check that the packages are there, and keep ONNX Runtime from reporting that it is used.
+
+    Args:
+        purpose: What needs them.
 
     Raises:
         MissingExtraError: Naming the first that is not.
     """
     for package in ("onnx", "onnxscript", "onnxruntime"):
         if importlib.util.find_spec(package) is None:
-            raise MissingExtraError(package, "onnx", "an export to ONNX")
+            raise MissingExtraError(package, "onnx", purpose)
     os.environ["ORT_DISABLE_TELEMETRY"] = "1"  # read when it is imported
 
 
@@ -110,11 +113,16 @@ def _layer(node: Any) -> str:
     return str(stack[-1][0]).removeprefix("model.") if stack else ""
 
 
-def _runner(path: Path) -> Runner:
+def open_session(path: Path) -> Any:
+    """ONNX Runtime with a file, on the processor; `require_onnx` comes before."""
     onnxruntime = offline.load("onnxruntime")
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
-    session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def _runner(path: Path) -> Runner:
+    session = open_session(path)
 
     def run(image: Tensor) -> Answers:
         logits, probabilities = session.run(list(OUTPUTS), {INPUT: image.numpy()})
