@@ -33,6 +33,7 @@ def test_every_number_is_marked_and_the_seen_images_are_trained_ones(folder):
         "train": 48 + 16
     }
     assert list(record.selections) == ["val_loss"]
+    assert mark in package.predict(folder.path, [np.zeros((28, 28, 3), np.uint8)]).notes
 
 
 def test_it_is_verified_and_evaluated_again_to_the_last_bit(folder):
