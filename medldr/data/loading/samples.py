@@ -8,6 +8,7 @@ so a repeated image is augmented differently each time.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -147,6 +148,7 @@ def uniform_numbers(
     return by_row
 
 
+@functools.lru_cache(maxsize=1)  # stored latents of an epoch are made a few images at a time
 def _numbers(
     seed: int, epoch: int, view: int, kind: int, length: int, draws: int
 ) -> NDArray[np.float32]:
