@@ -100,7 +100,7 @@ class Data:
         return selection_split(self.rows)
 
     def trained_by(self, config: RunConfig) -> Data:
-        """The same data, with what the reported weights of a run are trained on as training rows."""
+        """The same data, with what the reported weights are trained on as training rows."""
         return self.with_validation() if config.training.trains_on_validation else self
 
     def with_validation(self) -> Data:
