@@ -36,7 +36,8 @@ class Batch(NamedTuple):
     """Some samples, as an algorithm receives them.
 
     Attributes:
-        image: ``(B, C, [D,] H, W)`` float32, after the pixel rule; of stored latents ``(B, D)``.
+        image: ``(B, C, [D,] H, W)`` float32, after the pixel rule; of stored latents ``(B, D)``;
+            of bags of them ``(B, N, D)``, where rows of NaN follow those of a shorter bag.
         label: ``(B,)`` int64, or ``(B, L)`` float32 for multi-label, where NaN means missing.
         domain: ``(B,)`` int64; 0..n-1 within `DataSpec.train_domains`, -1 for any other domain.
         group: ``(B,)`` int64; number of the group (patient, slide), -1 where there are none.
@@ -102,6 +103,7 @@ class DataSpec:
         train_domains: Those that training rows come from, in the order `Batch.domain` counts.
         views: Images of each item that the network sees one by one, ``(B, views * channels, ...)``;
             their features are averaged.
+        bags: Whether each item is a bag of latents, which the network pools.
     """
 
     task: Task
@@ -112,6 +114,7 @@ class DataSpec:
     domains: tuple[str, ...] = ()
     train_domains: tuple[str, ...] = ()
     views: int = 1
+    bags: bool = False
 
     @property
     def num_classes(self) -> int:

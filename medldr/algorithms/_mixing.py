@@ -17,8 +17,9 @@ from torch.distributions import Beta
 
 from medldr.algorithms.base import AlgorithmConfig, accuracy
 from medldr.algorithms.erm import ERM
+from medldr.errors import InputError
 from medldr.models.base import FeatureModel
-from medldr.types import Batch, StepOutput
+from medldr.types import Batch, DataSpec, StepOutput
 
 
 class Pairs(NamedTuple):
@@ -141,6 +142,15 @@ class AlphaMixing(PairMixing):
     """Shares from ``Beta(alpha, alpha)``."""
 
     config: AlphaConfig
+
+    def __init__(self, config: AlphaConfig, spec: DataSpec, model: FeatureModel) -> None:
+        super().__init__(config, spec, model)
+        if spec.bags:
+            raise InputError(
+                f"algorithm {config.name} blends what the network is given, and bags of latents "
+                "have no common rows to blend. Choose a method that works on what is made of a "
+                "bag, such as erm or latentdr, or set data.bag: mean"
+            )
 
     def draw(self, rows: int) -> Pairs:
         """The pairs of a batch, on the CPU."""

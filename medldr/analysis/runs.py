@@ -120,6 +120,8 @@ class RunReader:
             data = self._data_of(run.config, run.files, run.record)
         except InputError:  # its message may name an image, and latents were kept to do without it
             return None, "pictures are left out, because the images cannot be read"
+        if data.table.latents:
+            return None, "pictures are left out, because there are none of stored latents"
         return {row: shown(data.table, row) for row in rows}, ""
 
     def _data_of(self, config: RunConfig, files: RunFolder, record: RunRecord) -> Data:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from medldr.config import RunConfig
 from medldr.config.training_options import ClassWeights
+from medldr.data.bags import Bags
 from medldr.data.card import read_card
 from medldr.data.checks.duplicates import divided_twins
 from medldr.data.checks.group_labels import stray_labels
@@ -353,13 +354,14 @@ def _findings(table: ImageTable, pack: Pack | None) -> tuple[str, ...]:
         return pack.facts.findings
     images = table.images
     in_memory = isinstance(images, np.ndarray) and not isinstance(images, np.memmap)
+    in_memory |= isinstance(images, Bags) and images.in_memory
     quick = table.looks is not None or (in_memory and images.nbytes < _LOOKED_AT_UP_TO)
     return tuple(check_table(table)) if quick else ()
 
 
 def _decoding_note(table: ImageTable, workers: int) -> tuple[str, ...]:
     """How pictures could be read faster, where training would wait for them."""
-    if workers or not isinstance(table.images, LazyImages):
+    if workers or not isinstance(table.images, LazyImages) or isinstance(table.images, Bags):
         return ()
     return (
         f"{table.name} is decoded by the training process itself: set machine.workers to decode "

@@ -113,6 +113,7 @@ def _contents(table: ImageTable, rows: Rows) -> tuple[str, Iterable[str]]:
         looks = (table.looks.by_id[item].digest.hex() for item in table.ids[rows].tolist())
         return "images", map(" ".join, zip(looks, headers, strict=True))
     slow = isinstance(table.images, np.memmap | LazyImages)
+    slow &= not getattr(table.images, "in_memory", False)
     if table.hashes and slow and getattr(table.images, "looks", None) is None:
         return "files", map("=".join, sorted(table.hashes.items()))
     found = looks_of(table.images, rows, title=f"comparing images of {table.name}")

@@ -29,9 +29,11 @@ class LazyImages(ABC):
         stamp: Changes whenever a file behind the pixels is replaced (names, sizes, times).
         own_size: Whether training sees each image at the size of its file; rows are then the whole
             image, resized.
+        in_memory: Whether nothing has to be read from the disk any more.
     """
 
     own_size: bool = False
+    in_memory: bool = False
     dtype: np.dtype[Any] = np.dtype(np.uint8)
     shape: tuple[int, ...]
     stamp: str
@@ -150,7 +152,8 @@ class ImageTable:
             any other table of two classes is binary too; see `medldr.data.spec`.
         class_names: One name per class or per label.
         images: ``(N, C, [D,] H, W)`` uint8, or float32 in [0, 1] where 8 bits do not hold a scan;
-            in memory, memory-mapped, or read when asked for. Stored latents are ``(N, D)`` float32.
+            in memory, memory-mapped, or read when asked for. Stored latents are ``(N, D)`` float32,
+            in memory, memory-mapped, or `medldr.data.bags.Bags` of several each.
         augmented: ``(V * N, D)``: augmented versions of stored latents, which training sees in
             their place; version ``v`` of row ``i`` is row ``v * N + i``. None where there are none.
         labels: ``(N,)`` int64, or ``(N, L)`` float32 with NaN for a missing label.

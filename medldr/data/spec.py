@@ -15,8 +15,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.bags import Bags
 from medldr.data.image_table import ImageTable
 from medldr.data.loading.loaders import Columns
+from medldr.errors import InputError
 from medldr.transforms import ImageShape, Pipeline, build_pipeline
 from medldr.types import DataSpec, Task
 
@@ -53,6 +55,7 @@ def specify(table: ImageTable, train: NDArray[np.int64], shape: ImageShape) -> D
         domains=names_in(table.domains),
         train_domains=names_in(table.domains[train]),
         views=views_of(table),
+        bags=isinstance(table.images, Bags),
     )
 
 
@@ -67,6 +70,13 @@ def input_pipeline(table: ImageTable, transform: Any) -> Pipeline:
     Raises:
         InputError: If the transform does not suit these images.
     """
+    if isinstance(table.images, Bags) and (
+        transform.name != "none" or transform.train or transform.eval
+    ):
+        raise InputError(
+            "transform: bags of latents are taken as they are stored. Set transform: none, without "
+            "lists of transforms"
+        )
     channels, *size = table.images.shape[1:]
     shape = ImageShape(channels, tuple(size))
     floating = table.images.dtype != np.uint8

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from medldr.data.files.latent import ENDINGS
+from medldr.data.files.latent import ATTENTION, ENDINGS
 from medldr.data.files.scan import Scan, Source
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.encoding.encoder import CURE, RECORD, Encoder, Network, load_encoder
@@ -97,4 +97,6 @@ class EncodingReader(ItemReader):
 
     def _encoded(self, item: NewItem) -> NewItem:
         latent = self.encoder.latents(torch.from_numpy(item.image[None]))[0]
+        if self.bag == ATTENTION:
+            latent = latent[None]  # a bag of one
         return self._with_digests(NewItem(latent, item.facts), latent)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final, Literal
+from typing import Literal
 
 from torch import Tensor, nn
 
+from medldr.models._attention import GatedAttention
 from medldr.types import DataSpec
 
 Pooling = Literal["mean", "max", "attention"]
-_HIDDEN: Final = 128
 
 
 def of_one_slice(spec: DataSpec) -> DataSpec:
@@ -29,13 +29,12 @@ class Slices(nn.Module):
     """Cut volumes into pictures, and make one latent of theirs.
 
     Args:
-        pooling: ``mean``, ``max`` (of each entry), or gated ``attention``: the mean by weights that
-            a small network gives each latent.
+        pooling: ``mean``, ``max`` (of each entry), or gated ``attention``.
         depth: Slices ``Z`` of a volume.
         dim: Latent size ``D``.
 
     Source:
-        Gated attention of 128 units: Ilse et al. 2018. A set of slices through an adapted network
+        A set of slices through an adapted network
         of pictures, under attention: AnyMC3D (2025), which also gives each task a query.
 
     Example:
@@ -52,8 +51,7 @@ class Slices(nn.Module):
         self.pooling = pooling
         self.depth = depth
         if pooling == "attention":
-            self.content, self.gate = nn.Linear(dim, _HIDDEN), nn.Linear(dim, _HIDDEN)
-            self.score = nn.Linear(_HIDDEN, 1)
+            self.attention = GatedAttention(dim)
 
     def pictures(self, volume: Tensor) -> Tensor:
         """Volumes ``(B, C, X, Y, Z)`` in RAS+ as pictures ``(B * Z, C, Y, X)``."""
@@ -82,6 +80,5 @@ class Slices(nn.Module):
             return each.mean(1)
         if self.pooling == "max":
             return each.amax(1)
-        hidden = self.content(each).tanh() * self.gate(each).sigmoid()
-        weight: Tensor = self.score(hidden).softmax(1)
-        return (weight * each).sum(1)
+        pooled: Tensor = self.attention(each)
+        return pooled

@@ -29,7 +29,7 @@ Source:
     memory from 48 pixels on, 16 and more never do.
 """
 
-ADDED = ("head", "adapter", "slices")
+ADDED = ("head", "adapter", "slices", "attention")
 """What is ours beside the network itself: it trains also where the network is frozen."""
 
 Tap = Callable[[Tensor], Tensor]

@@ -1,4 +1,4 @@
-"""The network of stored latents: none, but for the head that decides by them."""
+"""The network of stored latents: none, but for what pools bags and the head that decides."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from medldr.models._attention import GatedAttention
 from medldr.models.base import FeatureModel, ModelConfig, Taps
 from medldr.types import DataSpec
 
@@ -28,9 +29,15 @@ class Features(FeatureModel):
     something between encoder and head that a method can shape; without it a loss on latents alone
     (CORAL, MMD) has nothing to change.
 
+    Of bags, gated attention makes one latent each before anything else, so that methods see
+    ``(B, D)``.
+
     Args:
         config: The head and dropout.
-        spec: Numbers of each latent, and classes.
+        spec: Numbers of each latent, classes, and whether items are bags of latents.
+
+    Attributes:
+        attention: What pools bags; None where each item is one latent.
 
     Source:
         Linear probing, as foundation models are judged; that every method of medldr may take the
@@ -55,6 +62,8 @@ class Features(FeatureModel):
             config=config,
             spatial_dims=0,
         )
+        with torch.random.fork_rng(devices=[]):  # head and adapter stay what they are without it
+            self.attention = GatedAttention(spec.channels) if spec.bags else None
 
     @property
     def memory_format(self) -> torch.memory_format:
@@ -62,9 +71,19 @@ class Features(FeatureModel):
         return torch.contiguous_format
 
     def latents(self, image: Tensor, taps: Taps | None = None) -> Tensor:
-        """The latents themselves, ``(B, D)`` float32."""
+        """The latents themselves, ``(B, D)`` float32; of bags ``(B, N, D)`` one of each.
+
+        Rows of NaN follow those of a bag that is shorter than others; they take no part.
+        """
         self.require_stages(taps or (), "taps")
-        return image.to(torch.promote_types(image.dtype, torch.float32))
+        values = image.to(torch.promote_types(image.dtype, torch.float32))
+        if self.attention is None:
+            return values
+        there = ~values[..., 0].isnan()
+        with torch.autocast(values.device.type, enabled=False):
+            # Zeros in their place: a weight of zero times NaN would be NaN.
+            pooled: Tensor = self.attention(values.masked_fill(~there.unsqueeze(2), 0), there)
+        return pooled
 
 
 def build(config: Config, spec: DataSpec) -> Features:

@@ -72,6 +72,12 @@ def export(
             f"Known: {', '.join(kinds)}"
         )
     (trained,) = load_runs(run, precision="float32", encoder=encoder)
+    if trained.takes_bags:
+        raise InputError(
+            f"{run} takes bags of any number of latents (data.bag: attention), which is not "
+            "exported. medldr.load_model gives its network, (B, N, D) with NaN in rows of padding; "
+            "data.bag: mean or max makes a run that is exported"
+        )
     place = Path(run).resolve()
     # As it was saved: kernels laid out for speed are saved with a warning.
     network: FeatureModel | Joined = load_model(run)

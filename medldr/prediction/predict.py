@@ -327,6 +327,12 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
             f"chosen on {record.threshold_from} for a specificity of {record.specificity}"
             f"{_reached(runs)}"
         )
+    bag_by = getattr(runs[0].config.data, "bag_by", None)
+    if bag_by is not None:
+        notes.append(
+            f"the network was trained on all latents of one {bag_by} together (data.bag_by); here "
+            "each file is an item: give those of one in one file"
+        )
     if record.task == "multi-label":
         notes.append(f"predicted: {label_rule(record, _thresholds(runs))}")
     if tta:

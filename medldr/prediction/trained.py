@@ -10,13 +10,15 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from medldr.data.bags import padded
+from medldr.data.files.latent import ATTENTION
 from medldr.data.files.rules import LATENTS
 from medldr.data.reading.new_item import ItemReader, NewItem
 from medldr.encoding.encoder import find_encoder
 from medldr.encoding.reader import EncodingReader
 from medldr.errors import InputError
 from medldr.evaluation.checked import refuse_changed
-from medldr.evaluation.inputs.unlike import Centre, distances, features
+from medldr.evaluation.inputs.unlike import Centre, distances, features, moments
 from medldr.evaluation.predictions.log_odds import log_odds, log_odds_of_mean
 from medldr.evaluation.predictions.predict import probabilities
 from medldr.folders.files import RunFolder, load_tensors
@@ -79,7 +81,8 @@ class Trained:
         self.shape = (stored.channels, *stored.spatial_size)
         self.pipeline = recorded_pipeline(self.record)
         self.reader = self._reader(encoder, device)
-        self.batch_size = self.config.evaluation.batch_size
+        # Bags have any number of latents, and perhaps a great many.
+        self.batch_size = 1 if self.takes_bags else self.config.evaluation.batch_size
 
     def _reader(self, encoder: Path | str | None, device: str | None) -> ItemReader:
         record, root = self.record, getattr(self.config.data, "root", None)
@@ -122,6 +125,11 @@ class Trained:
         return repr(self.record.reading), repr(self.record.stored)
 
     @property
+    def takes_bags(self) -> bool:
+        """Whether each item is a bag of latents, which the network pools."""
+        return self.record.reading.get("bag") == ATTENTION
+
+    @property
     def takes_slices(self) -> bool:
         """Whether each slice is an item, and not one of each volume (`data.frame`)."""
         return bool(self.seen.reading.get("frame", "error") == "error")
@@ -140,7 +148,8 @@ class Trained:
             log-odds; and what is unusual about each image, by kind.
         """
         record = self.record
-        images = torch.from_numpy(np.stack([item.image for item in items]))
+        given = [item.image for item in items]
+        images = torch.from_numpy(padded(given) if self.takes_bags else np.stack(given))
         with torch.inference_mode(), self.fabric.autocast():
             seen = self.pipeline.evaluate(images.to(self.fabric.device))
             stages = record.latents.stages if record.latents is not None else ()
@@ -150,8 +159,7 @@ class Trained:
         logits = [one.cpu().double().numpy() / temperature for one in (first, *others)]
         prob = np.mean([probabilities(one, record.task) for one in logits], axis=0)
         odds = log_odds_of_mean(np.stack([log_odds(one, record.task) for one in logits]))
-        flat = seen.flatten(1).float()
-        mean, sd = flat.mean(1).tolist(), flat.std(1, correction=0).tolist()
+        mean, sd = (of.tolist() for of in moments(seen))
         far = None if self._centre is None else distances(self._centre, averages)
         unusual = []
         for row, item in enumerate(items):

@@ -58,8 +58,9 @@ def test_attention_follows_its_formula_and_no_order_of_slices(net, volumes):
     model = net("maps", "attention")
     slices = model.slices.double()
     z = torch.rand(6, model.dim, dtype=torch.float64)
-    v, u, w = (part.weight.detach() for part in (slices.content, slices.gate, slices.score))
-    bv, bu, bw = (part.bias.detach() for part in (slices.content, slices.gate, slices.score))
+    parts = (slices.attention.content, slices.attention.gate, slices.attention.score)
+    v, u, w = (part.weight.detach() for part in parts)
+    bv, bu, bw = (part.bias.detach() for part in parts)
     for row, item in enumerate(z.view(2, 3, -1)):
         score = [w[0] @ (torch.tanh(v @ h + bv) * torch.sigmoid(u @ h + bu)) + bw[0] for h in item]
         share = torch.stack(score).exp() / torch.stack(score).exp().sum()

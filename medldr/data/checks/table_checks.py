@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from medldr.data.bags import Bags
 from medldr.data.checks.duplicates import Findings, duplicates
 from medldr.data.checks.windows import unlike_windows
 from medldr.data.image_table import BadFile, Images, ImageTable, LazyImages, Look, digest_of
@@ -199,7 +200,12 @@ def stats(table: ImageTable) -> dict[str, Any]:
     train = table.splits == "train"
     rows = np.flatnonzero(train) if train.any() else np.arange(len(table))
     channels = table.images.shape[1]
-    counted = list(each_part(table.images, rows, _sums, title=f"reading {table.name}"))
+    images = table.images
+    read = rows
+    if isinstance(images, Bags):
+        bags: Bags = images
+        read, images = np.concatenate([bags.members(row) for row in rows.tolist()]), bags.latents
+    counted = list(each_part(images, read, _sums, title=f"reading {table.name}"))
     count, first, second = np.sum([part.sums for part in counted], axis=0).T
     # Whole numbers are summed as such, so nothing is rounded before the last division.
     scale = 255 if table.images.dtype == np.uint8 else 1
@@ -253,6 +259,8 @@ def looks_of(images: Images, rows: NDArray[np.int64], *, title: str) -> list[Loo
         rows: Their numbers.
         title: What is being done, for those who watch.
     """
+    if isinstance(images, Bags):  # each by itself: padding depends on the others
+        return [look_at(images[row][None])[0] for row in rows.tolist()]
     if isinstance(images, ProvenImages) and images.looks is not None:
         return [Look(bool(one[0]), one[1:].tobytes()) for one in images.looks()[rows]]
     return list(itertools.chain.from_iterable(each_part(images, rows, look_at, title=title)))

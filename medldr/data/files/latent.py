@@ -19,6 +19,8 @@ from medldr.folders.files import reading
 
 NAME: Final = "features"
 """What the array is called where a file holds several."""
+ATTENTION: Final = "attention"
+"""The `data.bag` of items that stay bags, which the network pools by weights that it learns."""
 HDF5: Final = (".h5", ".hdf5")
 TORCH: Final = (".pt", ".pth")
 ENDINGS: Final = (".npy", ".npz", *HDF5, *TORCH)
@@ -59,33 +61,46 @@ def read_array(path: Path, member: str = "") -> NDArray[np.float32]:
         return array.astype(np.float32)
 
 
-def one_latent(values: NDArray[np.float32], bag: str) -> NDArray[np.float32]:
-    """One latent of what a file holds.
+def latents_of(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """All latents of what a file holds, checked.
 
     Args:
         values: ``(D,)``, or a bag ``(n, D)`` or ``(1, n, D)``.
+
+    Returns:
+        ``(n, D)`` float32.
+
+    Raises:
+        InputError: If there are none, or not all of them are numbers.
+    """
+    array = values[0] if values.ndim == 3 and len(values) == 1 else np.atleast_2d(values)
+    if array.ndim != 2 or not array.size:
+        what = "no latent" if array.ndim == 2 else "no latents as rows of numbers"
+        raise InputError(f"it holds {what}: its shape is {values.shape}")
+    if not np.isfinite(array).all():
+        raise InputError("it holds NaN or infinite numbers")
+    return np.ascontiguousarray(array, dtype=np.float32)
+
+
+def one_latent(latents: NDArray[np.float32], bag: str) -> NDArray[np.float32]:
+    """One latent of a bag.
+
+    Args:
+        latents: ``(n, D)``.
         bag: What several become: their ``mean`` or ``max``; ``refuse``: they are a fault.
 
     Returns:
         ``(D,)`` float32.
 
     Raises:
-        InputError: If they are several and `bag` says nothing, or not all of it are numbers.
+        InputError: If they are several and `bag` says nothing.
     """
-    array = values[0] if values.ndim == 3 and len(values) == 1 else values
-    if array.ndim == 2 and len(array) == 1:
-        array = array[0]
-    if array.ndim == 2 and array.size and bag != "refuse":
-        array = array.mean(0) if bag == "mean" else array.max(0)
-    if array.ndim == 2:
+    if len(latents) > 1 and bag == "refuse":
         raise InputError(
-            f"it holds {len(array)} latents: say in data.bag what they become, such as mean"
+            f"it holds {len(latents)} latents: say in data.bag what they become, such as mean"
         )
-    if array.ndim != 1 or not array.size:
-        raise InputError(f"its shape is {values.shape}, not that of a latent")
-    if not np.isfinite(array).all():
-        raise InputError("it holds NaN or infinite numbers")
-    return np.ascontiguousarray(array, dtype=np.float32)
+    one: NDArray[np.float32] = latents.max(0) if bag == "max" else latents.mean(0)
+    return one
 
 
 def _hdf5(path: Path, member: str) -> Any:

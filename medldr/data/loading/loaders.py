@@ -20,13 +20,7 @@ from torch import Tensor
 
 from medldr.data.loading.pixels import Pixels
 from medldr.data.loading.samplers import Sampler
-from medldr.data.loading.samples import (
-    Key,
-    Samples,
-    repetitions,
-    training_keys,
-    uniform_numbers,
-)
+from medldr.data.loading.samples import Key, Samples, repetitions, training_keys, uniform_numbers
 from medldr.data.loading.workers import ahead
 from medldr.errors import InputError
 from medldr.transforms import Pipeline
@@ -34,6 +28,9 @@ from medldr.transforms.base import memory_format
 from medldr.types import Batch
 
 __all__ = ["Columns", "EvalLoader", "TrainLoader"]
+
+BAG_LATENTS = 1 << 16
+"""Latents that are evaluated at once, unless a single bag has more."""
 
 
 @dataclass(frozen=True)
@@ -114,6 +111,7 @@ class Loader:
         epoch: int = 0,
         augmented: NDArray[np.bool_] | None = None,
         views: Mapping[str, NDArray[np.float32]] | None = None,
+        keys: Sequence[tuple[int, ...]] | None = None,
     ) -> Iterator[Batch]:
         """Batches by the pixel rule alone, on the device.
 
@@ -126,6 +124,7 @@ class Loader:
             augmented: ``(len(positions),)``, which samples of evaluation go through the rule as in
                 training.
             views: Numbers of each extra view, by its name.
+            keys: See `Pixels.batches`.
         """
         index = torch.from_numpy(self.rows[positions]).to(self.device)
         drawn = None if uniform is None else torch.from_numpy(uniform).to(self.device)
@@ -135,7 +134,7 @@ class Loader:
         }
         pixels, rows, places = self._stored(epoch, positions)
         stored = pixels.batches(
-            self.split, rows, places, parts, device=self.device, workers=self.workers
+            self.split, rows, places, parts, device=self.device, workers=self.workers, keys=keys
         )
         for part, image in zip(parts, stored, strict=True):
             placed = image.to(self.device, non_blocking=True)
@@ -236,7 +235,13 @@ class TrainLoader(Loader):
         views = {
             name: self._uniform(epoch, rows, view) for view, name in enumerate(self.views, start=1)
         }
-        return self._ruled(positions, parts, train=True, uniform=uniform, epoch=epoch, views=views)
+        keys = None
+        if self.pixels.bags is not None and self.pixels.bags.most is not None:
+            places = zip(rows.tolist(), repetitions(rows).tolist(), strict=True)
+            keys = [(self.seed, epoch, row, again) for row, again in places]
+        return self._ruled(
+            positions, parts, train=True, uniform=uniform, epoch=epoch, views=views, keys=keys
+        )
 
     def _stored(self, epoch: int, positions: NDArray[np.int64]) -> Stored:
         """Of stored versions that of the epoch's number; an image that it repeats has the next."""
@@ -275,10 +280,11 @@ class EvalLoader(Loader):
     """All rows of a split in row order, this process's contiguous part, none twice.
 
     Attributes:
-        batch_size: Rows of a batch.
+        batch_size: Rows of a batch; of bags fewer, see `parts_of_bags`.
         augmented: ``(len(rows),)``, which rows the pixel rule changes as in training, by numbers
             that depend on (seed, 0, row) alone; None for none. Without lists of transforms only.
         mine: Places in `rows` of this process's part.
+        parts: Which of these each batch holds.
     """
 
     batch_size: int
@@ -287,14 +293,19 @@ class EvalLoader(Loader):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.mine = np.array_split(np.arange(len(self.rows)), self.world)[self.rank]
+        bags = self.pixels.bags
+        self.parts = (
+            [slice(n, n + self.batch_size) for n in range(0, len(self.mine), self.batch_size)]
+            if bags is None
+            else parts_of_bags(bags.sizes[self.rows[self.mine]].tolist(), self.batch_size)
+        )
 
     def __len__(self) -> int:
         """Number of batches of this process."""
-        return -(-len(self.mine) // self.batch_size)
+        return len(self.parts)
 
     def __iter__(self) -> Iterator[Batch]:
-        size = self.batch_size
-        parts = [slice(start, start + size) for start in range(0, len(self.mine), size)]
+        parts = self.parts
         rows = self.rows[self.mine]
         uniform = augmented = None
         if self.pipeline.eval is None and self.augmented is not None and self.augmented.any():
@@ -313,3 +324,25 @@ class EvalLoader(Loader):
         loaded = self._sampled(keys, parts, pixels=self.pixels, train=False)
         for part, (image,) in zip(parts, loaded, strict=True):
             yield self._batch(image, index[part])
+
+
+def parts_of_bags(sizes: Sequence[int], most: int, latents: int = BAG_LATENTS) -> list[slice]:
+    """Bags one after the other in batches, none of which is large once its bags are padded.
+
+    Args:
+        sizes: Latents of each bag.
+        most: Bags of a batch.
+        latents: Latents of a batch with padding, unless a single bag has more.
+
+    Example:
+        >>> parts_of_bags([2, 2, 9, 1], most=2, latents=8)
+        [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    parts, start, longest = [], 0, 0
+    for place, size in enumerate(sizes):
+        longest = max(longest, size)
+        count = place + 1 - start
+        if count > 1 and (count > most or count * longest > latents):
+            parts.append(slice(start, place))
+            start, longest = place, size
+    return [*parts, slice(start, len(sizes))] if len(sizes) else []

@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from medldr.data.bags import Bags
 from medldr.data.image_table import Images, LazyImages
 from medldr.data.loading.workers import ahead
 from medldr.data.proven import ProvenImages
@@ -50,6 +51,11 @@ class Pixels:
         return len(self._images)
 
     @property
+    def bags(self) -> Bags | None:
+        """The bags of latents that these are; None for images and single latents."""
+        return self._images if isinstance(self._images, Bags) else None
+
+    @property
     def own_size(self) -> bool:
         """Whether training sees each image at the size of its file; see `LazyImages`."""
         return isinstance(self._images, LazyImages) and self._images.own_size
@@ -77,6 +83,7 @@ class Pixels:
         *,
         device: torch.device,
         workers: int,
+        keys: Sequence[tuple[int, ...]] | None = None,
     ) -> Iterator[Tensor]:
         """Stored pixels of batches of a split.
 
@@ -87,6 +94,7 @@ class Pixels:
             parts: Each batch's part of ``positions``.
             device: Where they will be needed.
             workers: Processes that read files ahead of time.
+            keys: By which latents of bags are drawn, for each of ``positions``; None: all are seen.
 
         Yields:
             ``(B, C, [D,] H, W)`` as stored, on the device or on the host.
@@ -95,6 +103,9 @@ class Pixels:
             InputError: If a file cannot be read; names it.
         """
         pin = device.type == "cuda"
+        if keys is not None and isinstance(self._images, Bags):
+            yield from ahead(self._draw, [keys[part] for part in parts], workers, pin=pin)
+            return
         if self.host is None:
             asked = [rows[positions[part]] for part in parts]
             yield from ahead(self._read, asked, workers, pin=pin)
@@ -107,6 +118,10 @@ class Pixels:
         at = places[torch.from_numpy(positions).to(places.device)]
         for part in parts:
             yield images[at[part]]
+
+    def _draw(self, keys: Sequence[tuple[int, ...]]) -> Tensor:
+        assert isinstance(self._images, Bags)
+        return torch.from_numpy(self._images.drawn(keys))
 
     def _read(self, rows: NDArray[np.int64]) -> Tensor:
         return torch.from_numpy(self._images[rows])

@@ -22,7 +22,7 @@ from medldr.data.files.facts import Facts
 from medldr.data.files.geometry import squashed
 from medldr.data.files.image import image_of_item, read_images
 from medldr.data.files.intensity import to_unit, value_range
-from medldr.data.files.latent import one_latent, read_array
+from medldr.data.files.latent import ATTENTION, latents_of, one_latent, read_array
 from medldr.data.files.picture import read_picture
 from medldr.data.files.rgb import OwnRules, as_image, decode
 from medldr.data.files.rules import LATENTS, OWN_PICTURE, PACK, PICTURE, SCAN, Rules
@@ -36,7 +36,8 @@ class NewItem:
     """One new item.
 
     Attributes:
-        image: ``(C, H, W)`` or ``(C, X, Y, Z)``, as stored images are.
+        image: ``(C, H, W)`` or ``(C, X, Y, Z)``, as stored images are; a latent ``(D,)``, or a bag
+            of them ``(n, D)``.
         facts: What its file is; None for the pictures of a published benchmark.
         digests: Of what it holds, by kind, where that was asked for; see `medldr.data.seen`.
     """
@@ -111,13 +112,15 @@ class ItemReader:
             return self._with_digests(self.of_scans(scans, source), *values)
         if self.kind == LATENTS:
             try:
-                latent = one_latent(read_array(source.path, source.part), self.bag)
+                latent = latents_of(read_array(source.path, source.part))
+                if self.bag != ATTENTION:
+                    latent = one_latent(latent, self.bag)
             except InputError as error:
                 raise ScanError(str(error)) from error
-            if len(latent) != self.channels:
+            if latent.shape[-1] != self.channels:
                 raise ScanError(
-                    f"it has {len(latent)} numbers, and those of training have {self.channels}: is "
-                    "it of another encoder?"
+                    f"it has {latent.shape[-1]} numbers, and those of training have "
+                    f"{self.channels}: is it of another encoder?"
                 )
             return self._with_digests(NewItem(latent, None), latent)
         height, width = self.size

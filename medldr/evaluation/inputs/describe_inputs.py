@@ -24,6 +24,7 @@ from medldr.evaluation.inputs.unlike import (
     distances,
     features,
     measured_stages,
+    moments,
     threshold_of,
 )
 from medldr.evaluation.predictions.predict import evaluating
@@ -160,9 +161,9 @@ def measure(
     averages, mean, sd = [], [], []
     with evaluating(model), torch.inference_mode():
         for batch in loader:
-            flat = batch.image.flatten(1).float()
-            mean.append(flat.mean(1).cpu().numpy())
-            sd.append(flat.std(1, correction=0).cpu().numpy())
+            of_mean, of_sd = moments(batch.image)
+            mean.append(of_mean.cpu().numpy())
+            sd.append(of_sd.cpu().numpy())
             with fabric.autocast():
                 averages.append(features(model, batch.image, stages)[1])
     return Measured(

@@ -103,6 +103,24 @@ def features(
     return logits, joined.cpu().numpy()
 
 
+def moments(image: Tensor) -> tuple[Tensor, Tensor]:
+    """``(B,)`` mean and ``(B,)`` standard deviation of each item as the network receives it.
+
+    Args:
+        image: ``(B, C, *S)``, ``(B, D)``, or bags ``(B, N, D)``, whose rows of NaN do not count.
+
+    Example:
+        >>> mean, sd = moments(torch.tensor([[[1.0, 3.0], [float("nan"), float("nan")]]]))
+        >>> mean.item(), sd.item()
+        (2.0, 1.0)
+    """
+    flat = image.flatten(1).float()
+    if image.ndim != 3:
+        return flat.mean(1), flat.std(1, correction=0)
+    mean = flat.nanmean(1)
+    return mean, (flat - mean.unsqueeze(1)).square().nanmean(1).sqrt()
+
+
 def centre_of(averages: NDArray[np.float32]) -> Centre:
     """Where images with these features lie.
 
