@@ -114,9 +114,10 @@ def load(config: Config) -> ImageTable:
     """
     if config.file is None:
         return _stored(config)
-    listing = _items(config)
+    together = _together(config)
+    listing = _items(config, together)
     name = config.file.stem
-    values, bad = _values(config, listing)
+    values, bad = _values(config, listing, together)
     listing, notes = listing.without(bad, name, skip=config.on_bad_file == "skip", what="latents")
     if not listing.multi_label and len(listing.class_names) < 2:
         raise InputError(f"{name} has a single class: there is nothing to tell apart")
@@ -229,7 +230,8 @@ def _checksum(pack: Pack) -> str:
     return hashlib.sha256("".join(pack.facts.blocks).encode()).hexdigest()
 
 
-def _items(config: Config) -> Listing:
+def _items(config: Config, together: NDArray[np.float32] | None = None) -> Listing:
+    """The rows of the table; as many as there are latents of all rows together, where these are."""
     listed = config.model_dump(include={*ListedConfig.model_fields} - {"name"})
     if config.bag_by is not None:
         assert config.file is not None
@@ -241,20 +243,21 @@ def _items(config: Config) -> Listing:
         return list_items(TableConfig(**listed, file=config.file, path=config.path))
 
     def rows(count: int) -> list[Source | None]:
+        if together is not None and (together.ndim != 2 or len(together) != count):
+            raise InputError(
+                f"data.{'array' if config.array else 'latents'}: {place} holds latents of the "
+                f"shape {together.shape}, but the table has {count:,} rows: one latent is needed "
+                "for each, in the table's order"
+            )
         return [Source(place.expanduser(), f"[{row}]") for row in range(count)]
 
     return list_items(TableConfig(**listed, file=config.file, path=str(config.id)), rows)
 
 
-def _values(config: Config, listing: Listing) -> tuple[list[NDArray[np.float32]], list[BadFile]]:
+def _values(
+    config: Config, listing: Listing, together: NDArray[np.float32] | None
+) -> tuple[list[NDArray[np.float32]], list[BadFile]]:
     """The latents ``(n, D)`` of the rows that have usable ones, and why the others have none."""
-    together = None
-    if config.array is not None:
-        together = read_array(config.array.expanduser())
-    elif config.latents is not None:
-        together = _column(config)
-    if together is not None:
-        _check_array(config, together, listing)
 
     def of(part: range) -> list[NDArray[np.float32] | str]:
         return [one(row) for row in part]
@@ -287,20 +290,13 @@ def _values(config: Config, listing: Listing) -> tuple[list[NDArray[np.float32]]
     return values, bad
 
 
-def _check_array(config: Config, together: NDArray[np.float32], listing: Listing) -> None:
-    rows = 1 + max(int(source.part[1:-1]) for source in listing.sources)
-    if together.ndim != 2 or len(together) < rows:
-        what = config.array or config.file
-        raise InputError(
-            f"data.{'array' if config.array else 'latents'}: {what} holds latents of the shape "
-            f"{together.shape}, but the table has {rows:,} rows: one latent is needed for each"
-        )
-
-
-def _column(config: Config) -> NDArray[np.float32]:
-    """A column of lists of a Parquet table."""
+def _together(config: Config) -> NDArray[np.float32] | None:
+    """The latents of all rows, where one file holds them; None where each row has its own."""
     from medldr.data.listing.typed_tables import read_lists
 
+    if config.array is not None:
+        return read_array(config.array.expanduser())
+    if config.latents is None:
+        return None
     assert config.file is not None
-    assert config.latents is not None
     return read_lists(config.file.expanduser(), config.latents, "data.latents")

@@ -21,6 +21,8 @@ NAME: Final = "features"
 """What the array is called where a file holds several."""
 ATTENTION: Final = "attention"
 """The `data.bag` of items that stay bags, which the network pools by weights that it learns."""
+COORDS: Final = "coords"
+"""What places of patches are called, which stand beside latents and are none."""
 HDF5: Final = (".h5", ".hdf5")
 TORCH: Final = (".pt", ".pth")
 ENDINGS: Final = (".npy", ".npz", *HDF5, *TORCH)
@@ -133,7 +135,7 @@ def _tensor(path: Path, member: str) -> Any:
 
 def _member(path: Path, names: list[str], member: str) -> str:
     """The array that is meant."""
-    wanted = member or (names[0] if len(names) == 1 else NAME)
+    wanted = member or (names[0] if len(names) == 1 and names != [COORDS] else NAME)
     if wanted not in names:
         raise InputError(
             f"{path} has no array {wanted!r}.{did_you_mean(wanted, names)} It has "

@@ -152,11 +152,15 @@ def read_lists(path: Path, name: str, key: str) -> NDArray[np.float32]:
     if not table.column_names:
         raise InputError(f"{where} has no column {name!r}")
     cells = table.column(0).to_pylist()
-    lengths = {len(cell) if isinstance(cell, list) else -1 for cell in cells}
-    if len(lengths) != 1 or lengths & {-1, 0}:
+    lengths = [len(cell) if isinstance(cell, list) else 0 for cell in cells]
+    usual = max(set(lengths), key=lengths.count, default=0)
+    if not usual:
+        raise InputError(f"{where}: the column {name!r} holds no lists of numbers")
+    if odd := [row for row, length in enumerate(lengths) if length != usual]:
         raise InputError(
-            f"{where}: the column {name!r} does not hold a list of numbers in each row, all of one "
-            "length"
+            f"{where}: {len(odd):,} of {len(cells):,} rows of the column {name!r} do not hold a "
+            f"list of {usual} numbers as most do, such as row {odd[0] + 1} "
+            f"({lengths[odd[0]] or 'none'}). Correct them, or take these rows out"
         )
     try:
         return np.array(cells, dtype=np.float32)
