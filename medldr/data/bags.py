@@ -156,23 +156,24 @@ def join_rows(table: ImageTable, column: str) -> ImageTable:
 
 
 def _refuse_contradictions(table: ImageTable, column: str, rows: dict[str, list[int]]) -> None:
-    columns = {
-        "label": table.labels, "domain": table.domains, "group": table.groups,
-        "split": table.splits,
-    }  # fmt: skip
-    faults = []
-    for value, (first, *others) in rows.items():
-        for name, cells in columns.items():
-            for row in others:
-                if not np.array_equal(cells[first], cells[row], equal_nan=name == "label"):
-                    faults.append(
-                        f"{value}: {table.ids[first]} has the {name} {_text(table, name, first)}, "
-                        f"{table.ids[row]} {_text(table, name, row)}"
-                    )
-                    break
+    of_item = np.concatenate(list(rows.values()))
+    first = np.repeat([of[0] for of in rows.values()], list(map(len, rows.values())))
+    value = np.repeat(np.array(list(rows)), list(map(len, rows.values())))
+    faults: dict[tuple[str, str], str] = {}
+    for name in ("label", "domain", "group", "split"):
+        cells = getattr(table, f"{name}s")
+        one, other = cells[first], cells[of_item]
+        differ = (one != other) & ~((one != one) & (other != other))  # NaN: a missing label
+        for at in np.flatnonzero(differ.reshape(len(differ), -1).any(1)).tolist():
+            faults.setdefault(
+                (str(value[at]), name),
+                f"{value[at]}: {table.ids[first[at]]} has the {name} "
+                f"{_text(table, name, first[at])}, {table.ids[of_item[at]]} "
+                f"{_text(table, name, of_item[at])}",
+            )
     if faults:
         more = [f"and {len(faults) - _LISTED:,} more"] if len(faults) > _LISTED else []
-        listed = "\n  ".join([*faults[:_LISTED], *more])
+        listed = "\n  ".join([*list(faults.values())[:_LISTED], *more])
         raise InputError(
             f"data.bag_by: rows of {table.name} that share {column!r} are one item, but differ:"
             f"\n  {listed}\nCorrect them, or name a column whose values are those of one item"
