@@ -56,7 +56,7 @@ def versions() -> dict[str, str | None]:
     return {name: installed_version(name) for name in PACKAGES}
 
 
-@functools.cache  # the code of a process stays as it was loaded
+@functools.cache
 def scoring() -> Mapping[str, str | None]:
     """What computes scores here: versions and ``git``, as `scored_with` of `run.json` has them.
 
@@ -79,6 +79,7 @@ def installed_version(package: str) -> str | None:
         return None
 
 
+@functools.cache  # the code of a process stays as it was loaded
 def git_state(folder: Path) -> dict[str, Any] | None:
     """Commit of the code and whether it has changed since; None outside a checkout."""
 

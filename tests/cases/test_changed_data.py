@@ -1,5 +1,7 @@
 """Files or tables that change under a run: new images, or a refusal, and never the old ones."""
 
+import shutil
+
 import numpy as np
 import pytest
 from own_scans import built as data_of
@@ -96,18 +98,38 @@ def test_equal_voxels_under_a_corrected_header_are_new_images(tmp_path, keys, wr
     assert not any(np.array_equal(before[item], after[item]) for item in before)
 
 
+@pytest.fixture(scope="module")
+def as_it_was(tmp_path_factory):
+    """A folder as `make` leaves it, always at the same place: made once, then put back."""
+    places = tmp_path_factory.mktemp("places")
+
+    def folder(name, make):
+        here, kept = places / name, places / f"{name}-kept"
+        if kept.exists():
+            shutil.rmtree(here)
+            shutil.copytree(kept, here)
+        else:
+            make(here)
+            shutil.copytree(here, kept)
+        return here
+
+    return folder
+
+
 @pytest.fixture
-def finished(tmp_path, medldr):
-    """A finished run on eight volumes: its YAML file, the table, and how it is started again."""
-    scans = tmp_path / "scans"
-    file = table(scans, volumes(scans))
-    run = run_file(tmp_path, file, size=[4, 4, 4])
+def finished(as_it_was, medldr):
+    """A finished run on eight volumes: the table, and how the run is started again."""
 
-    def start(*words):
-        return medldr("train", run, "--out", tmp_path / "runs", *words)
+    def start(*words, at=None):
+        at = at or here
+        return medldr("train", at / "run.yaml", "--out", at / "runs", *words)
 
-    assert start().code == 0
-    return file, start
+    def make(at):
+        run_file(at, table(at / "scans", volumes(at / "scans")), size=[4, 4, 4])
+        assert start(at=at).code == 0
+
+    here = as_it_was("finished", make)
+    return here / "scans" / "scans.csv", start
 
 
 def test_a_finished_run_whose_data_is_as_it_was_is_only_read(finished):
@@ -254,14 +276,16 @@ SPLIT = {"split": "split"}
 
 
 @pytest.fixture
-def divided(tmp_path, medldr):
+def divided(as_it_was, medldr):
     """A finished run on pictures with splits of their own: folder of scans, run, and a command."""
-    scans = tmp_path / "scans"
-    file = write_split_table(scans)
-    run = run_file(tmp_path, file, **SPLIT)
-    assert medldr("train", run, "--out", tmp_path / "runs").code == 0
-    (folder,) = (tmp_path / "runs").iterdir()
-    return scans, RunFolder(folder), lambda *words: medldr(*words[:1], folder, *words[1:])
+
+    def make(at):
+        run = run_file(at, write_split_table(at / "scans"), **SPLIT)
+        assert medldr("train", run, "--out", at / "runs").code == 0
+
+    here = as_it_was("divided", make)
+    (folder,) = (here / "runs").iterdir()
+    return here / "scans", RunFolder(folder), lambda *words: medldr(*words[:1], folder, *words[1:])
 
 
 def weights_of(files):

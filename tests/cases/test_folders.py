@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 
 import pytest
 import torch
@@ -10,24 +11,36 @@ import torch
 from medldr.folders.files import RunFolder
 
 
-@pytest.fixture
-def interrupted(train, disturb, the_run):
-    """The folder of a run that was stopped in its second epoch."""
-    import signal
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Folder of what was trained for an earlier test, which is copied for the next one."""
+    return tmp_path_factory.mktemp("trained")
 
-    disturb(2, lambda batch: signal.raise_signal(signal.SIGTERM))
-    assert train().code == 143
+
+@pytest.fixture
+def interrupted(train, disturb, out, the_run, trained):
+    """The folder of a run that was stopped in its second epoch."""
+    kept = trained / "interrupted"
+    if kept.exists():
+        shutil.copytree(kept, out)
+    else:
+        disturb(2, lambda batch: signal.raise_signal(signal.SIGTERM))
+        assert train().code == 143
+        shutil.copytree(out, kept)
     return the_run()
 
 
 @pytest.fixture
-def finished(train, out):
-    """Train a run to its end; further rows or overrides make it another one."""
+def finished(train, out, trained):
+    """A run that was trained to its end; each label has rows and overrides of its own."""
 
     def run(label, *words, given=None):
+        for kept in trained.glob(f"{label}-*"):
+            return RunFolder(shutil.copytree(kept, out / kept.name))
         ended = train("training.epochs=1", f"label={label}", *words, given=given)
         assert ended.code == 0, ended.err
         (folder,) = out.glob(f"{label}-*")
+        shutil.copytree(folder, trained / folder.name)
         return RunFolder(folder)
 
     return run

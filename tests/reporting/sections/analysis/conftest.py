@@ -13,7 +13,7 @@ QUICK = Options(draws=40, neighbours=5, points=20, queries=2)
 TOPICS = ("geometry", "operators", "probes", "neighbours", "robustness", "centres", "queries")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def measured():
     """Measures latents as an analysis does; without a batch, queries have one map."""
 

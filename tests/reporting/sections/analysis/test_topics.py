@@ -18,14 +18,17 @@ from medldr.reporting.table import number_text
 from medldr.reporting.writers.html import html_page
 
 
-@pytest.fixture(autouse=True)
-def few(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def few():
     """t-SNE with fewer iterations: its quality does not matter here."""
-    monkeypatch.setattr(planes, "ITERATIONS", 250)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planes, "ITERATIONS", 250)
+        yield
 
 
-@pytest.fixture
-def runs(synthetic_latents, measured):
+@pytest.fixture(scope="module")
+def runs(few, synthetic_latents, measured):
+    """Two runs, which no test changes."""
     return {"ERM": measured(synthetic_latents(90, views=False)),
             "LatentDR": measured(synthetic_latents(90))}  # fmt: skip
 
