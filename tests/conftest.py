@@ -1,5 +1,6 @@
 """Fixtures for every test: few threads, no network, the command, the real data where it is."""
 
+import contextlib
 import functools
 import importlib.util
 import itertools
@@ -19,6 +20,7 @@ from _pytest.doctest import DoctestModule
 from PIL import Image
 
 from medldr import cli
+from medldr.config import identity
 from medldr.reporting import prose
 from medldr.reporting.figures import drawing
 
@@ -67,6 +69,22 @@ def _commands_are_built_once():
 
 
 @pytest.fixture(autouse=True, scope="session")
+def _configurations_are_written_once():
+    """Tests of sweeps and runs write the same ones again and again, which takes a tenth of them."""
+    texts, write = {}, identity.write_yaml
+
+    def written(values, comment=""):
+        key = repr(values), comment
+        if key not in texts:
+            texts[key] = write(values, comment)
+        return texts[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(identity, "write_yaml", written)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
 def _blank_figures():
     """Drawing takes most of the time of a page, and few tests of pages look at figures."""
     with pytest.MonkeyPatch.context() as patch:
@@ -82,11 +100,23 @@ def _failed_sections_fail_tests():
         yield
 
 
+@pytest.fixture(scope="session")
+def figures():
+    """A context in which figures are drawn, which are else left blank."""
+
+    @contextlib.contextmanager
+    def draw():
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(drawing, "_render", _render)
+            yield
+
+    return draw
+
+
 @pytest.fixture(scope="module")
-def drawn():
-    """For tests that look at figures, which are else left blank."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawing, "_render", _render)
+def drawn(figures):
+    """For tests that look at figures."""
+    with figures():
         yield
 
 

@@ -16,8 +16,6 @@ from medldr.folders.files import RunFolder, load_tensors
 
 METHOD = "retinamnist_latentdr_pool"
 
-pytestmark = pytest.mark.usefixtures("drawn")  # a whole run, as users have it
-
 
 def record_of_another(folder, **changes):
     """Write the record that a run of other facts would have, with the checksum of its content."""
@@ -27,9 +25,11 @@ def record_of_another(folder, **changes):
 
 
 @pytest.fixture(scope="module")
-def trained(small, tmp_path_factory):
+def trained(small, tmp_path_factory, figures):
+    """A whole run, as users have it."""
     out = tmp_path_factory.mktemp("runs")
-    result = package.train(METHOD, [*small, "training.epochs=3"], out=out)
+    with figures():
+        result = package.train(METHOD, [*small, "training.epochs=3"], out=out)
     return RunFolder(result.folder), result
 
 

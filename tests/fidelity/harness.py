@@ -97,11 +97,15 @@ def compare(reference: type[Reference], case: Case, optimizer: str) -> None:
         assert "loss" in expected
         weights = {name: value.detach() for name, value in theirs.w.items()}
         for name, value in {**expected, **weights, **theirs.tracked()}.items():
+            ours_now = seen((losses if name in expected else state)[name], name, reference)
+            theirs_now = seen(value, name, reference)
+            near = {"rtol": case.rtol, "atol": case.rtol / 10}
+            if ours_now.shape == theirs_now.shape and torch.allclose(ours_now, theirs_now, **near):
+                continue  # `assert_close` takes five times as long
             torch.testing.assert_close(
-                seen((losses if name in expected else state)[name], name, reference),
-                seen(value, name, reference),
-                rtol=case.rtol,
-                atol=case.rtol / 10,
+                ours_now,
+                theirs_now,
+                **near,
                 msg=lambda text, n=name, s=number: f"{n} after step {s + 1}: {text}",
             )
     if reference is not Plain and optimizer == "sgd":

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 from medldr.config import EvaluationConfig
-from medldr.config.yaml_text import write_yaml
 from medldr.evaluation import checked, evaluate
 from medldr.evaluation.predictions.table import by_split, read_predictions, write_predictions
 from medldr.folders.files import RunFolder
@@ -179,7 +178,7 @@ def write_run(
         other = predicted(further[rule], seed + 1)
         files.evaluation_of(rule).parent.mkdir(parents=True)
         files.evaluation_of(rule).write_text(scored_once(other, scoring, selection=made, seen=seen))
-    files.config.write_text(write_yaml(used))
+    files.config.write_text(json.dumps(used))
     files.run.write_text(json.dumps(record | (run or {})))
     files.metrics.write_text("".join(json.dumps(r) + "\n" for r in curve(epochs, latent)))
     files.evaluation.write_text(written)
@@ -466,7 +465,7 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
                 if value is None:
                     if more.get("plans", True):
                         folder.configs.mkdir(parents=True, exist_ok=True)
-                        folder.config(name).write_text(write_yaml(config))
+                        folder.config(name).write_text(json.dumps(config))
                     continue
                 files = folder.run(name)
                 if domains in written:  # another run's files, which are all overwritten but one
@@ -483,7 +482,7 @@ def write_held_folder(path, rows, held, seeds=(0, 1, 2), **more):
                     **more.get("run", {}),
                 }  # fmt: skip
                 files.run.write_text(json.dumps(record))
-                files.config.write_text(write_yaml(config))
+                files.config.write_text(json.dumps(config))
                 loaded = json.loads(files.evaluation.read_text())
                 parts = {"target_in": value, "target_out": value - 0.1}
                 test = loaded["splits"]["test"]
