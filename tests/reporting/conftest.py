@@ -280,6 +280,12 @@ def write_sweep_folder(path, rows, sets, seeds=(0, 1, 2), *, without=(), oracle=
     return folder
 
 
+@pytest.fixture(scope="session", name="write_sweep_folder")
+def fixture_write_sweep_folder():
+    """Write a sweep of small runs, in whatever folder."""
+    return write_sweep_folder
+
+
 @pytest.fixture
 def sweep(tmp_path):
     """Write a sweep of small runs."""

@@ -16,10 +16,15 @@ from medldr.reporting.writers.html import html_page
 FAST = Options(draws=30)
 
 
-@pytest.fixture
-def two_data_sets(synthetic_latents, monkeypatch):
+@pytest.fixture(scope="module")
+def two_data_sets(synthetic_latents):
     """A run on one data set, and two on another with more classes and other domains."""
-    monkeypatch.setattr(planes, "ITERATIONS", 250)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(planes, "ITERATIONS", 250)
+        return _two_data_sets(synthetic_latents)
+
+
+def _two_data_sets(synthetic_latents):
     ribs = synthetic_latents(90, classes=2)
     photos = {
         name: synthetic_latents(90, classes=4, domains=("p", "q", "r"), unseen=("q",), shift=shift,

@@ -14,12 +14,13 @@ from medldr.reporting.writers.terminal import terminal_document
 HALVES = ("sensitivity_at_specificity", "specificity_at_threshold")
 
 
-@pytest.fixture
-def page(sweep):
-    layout = {"metrics": HALVES}
+@pytest.fixture(scope="module")
+def page(write_sweep_folder, tmp_path_factory):
     return sweep_page(
-        sweep({"erm": 0.5, "mixup": 2.0}, ("breastmnist", "own"), (0, 1, 2), n=40, layout=layout,
-              task="binary", names=("benign", "malignant"), splits=("val", "test"))
+        write_sweep_folder(
+            tmp_path_factory.mktemp("pairs"), {"erm": 0.5, "mixup": 2.0}, ("breastmnist", "own"),
+            n=40, layout={"metrics": HALVES}, task="binary", names=("benign", "malignant"),
+        )
     )  # fmt: skip
 
 
