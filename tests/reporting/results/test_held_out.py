@@ -105,7 +105,7 @@ def test_a_run_that_is_still_to_come_is_on_the_data_of_the_others(held_sweep):
     folder = held_sweep({"erm": lambda domains, seed: None if seed else 0.8}, EACH, seeds=(0, 1))
     for file in folder.path.rglob("*.yaml"):  # a table has no name before it is read
         text = file.read_text().replace("domain_folders", "table")
-        file.write_text(text.replace("set: pacs", "file: cohort.csv"))
+        file.write_text(text.replace('"set": "pacs"', '"file": "cohort.csv"'))
     assert only(folder).dataset == "pacs"
 
 
@@ -177,7 +177,7 @@ def test_columns_of_several_sets_have_no_average_over_domains(held_sweep):
     for member in read_sweep(folder).members:
         if member.column in ("held_out-photo", "held_out-sketch"):
             path = folder.run(member.run).config
-            path.write_text(path.read_text().replace("set: pacs", "set: vlcs"))
+            path.write_text(path.read_text().replace('"pacs"', '"vlcs"'))
     document = sweep_page(folder).document
     result = document.section("result")
     assert all("Average" not in table.columns for table in result.tables)
