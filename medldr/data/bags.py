@@ -58,6 +58,16 @@ class Bags(LazyImages):
         self._ends = np.cumsum(sizes)
 
     @classmethod
+    def joined(cls, bags: list[NDArray[np.float32]]) -> Bags:
+        """Bags ``(n, D)`` in one array; the list then holds parts of it, so that none is twice."""
+        ends = np.cumsum(list(map(len, bags)))
+        latents = np.empty((ends[-1], bags[0].shape[1]), np.float32)
+        for row, part in enumerate(np.split(latents, ends[:-1])):
+            part[:] = bags[row]
+            bags[row] = part
+        return cls(latents, np.diff(ends, prepend=0))
+
+    @classmethod
     def single(cls, latents: Any) -> Bags:
         """Latents ``(N, D)`` as bags of one."""
         return cls(latents, np.ones(len(latents), np.int64))

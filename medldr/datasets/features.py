@@ -127,7 +127,7 @@ def load(config: Config) -> ImageTable:
         listing.table(
             name=name,
             task="multi-label" if listing.multi_label else single,
-            images=Bags(np.concatenate(values), np.array(list(map(len, values)))),
+            images=Bags.joined(values),
             notes=tuple(f"{name}: {note}" for note in (*listing.notes, *notes)),
             bad_files=(*listing.skipped, *bad),
         ),
