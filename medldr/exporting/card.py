@@ -59,6 +59,7 @@ class Card:
         label: Name of the run.
         weights_sha256: Checksum of `model.safetensors`, from which the network was exported.
         network: Its name in print; empty: not said.
+        encoder_sha256: Checksum of the encoder's weights, of a run on stored latents; else empty.
         method: Name in print of what it was trained with.
         class_counts: Training images of each class (multi-label: with each label).
         train_domains: Domains that training images come from.
@@ -70,6 +71,7 @@ class Card:
     label: str
     weights_sha256: str
     network: str = ""
+    encoder_sha256: str = ""
     method: str = ""
     class_counts: Mapping[str, int] = field(default_factory=dict)
     train_domains: tuple[str, ...] = ()
@@ -116,7 +118,7 @@ def card_text(
         limits: As `limits_of` gives them.
         agreement: How far its answers are from those of `medldr predict`; empty: not known.
     """
-    size = record.stored.spatial_size
+    size, of = record.stored.spatial_size, card.encoder_sha256
     image = f"float32 (B, {record.stored.channels}, {', '.join(map(str, size))})"
     language = "sh" if kind == "bundle" else "python"
     sections = {
@@ -137,6 +139,7 @@ def card_text(
                 [
                     f"exported by medldr {record.medldr}",
                     f"SHA-256 of the weights: `{card.weights_sha256}`",
+                    *([f"SHA-256 of the encoder's weights: `{of}`"] * bool(of)),
                 ]
             )
         ],
@@ -246,7 +249,7 @@ def input_lines(record: Preprocessing) -> list[str]:
     """What the exported network does itself before the first layer."""
     keys = ", ".join(f"{k} {v}" for k, v in record.transform.items() if v not in (None, [], False))
     shape = f"{record.input.channels} x {times(record.input.spatial_size)}"
-    return [f"inside the network: preset {keys}, which gives its layers {shape}"]
+    return [f"inside the network, as in evaluation: preset {keys}, which gives its layers {shape}"]
 
 
 def times(numbers: Iterable[float]) -> str:

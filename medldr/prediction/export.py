@@ -153,11 +153,17 @@ def _card(trained: Trained) -> Card:
     config = trained.config.model_dump(mode="json")
     spec = None if read.record is None else read.record.spec
     results = "" if read.evaluation is None else markdown_table(split_table(read.evaluation))
+    encoder = trained.record.reading.get("encoder") or {}
+    network = model_title(trained.config.model.name)
+    if encoder:
+        of = encoder["model"]
+        network = f"a frozen {of.get('network') or of['name']}, and a head on its latents"
     counts = {} if spec is None else dict(zip(spec.class_names, spec.class_counts, strict=False))
     return Card(
         label=trained.config.label,
         weights_sha256=checksum(files.model),
-        network=model_title(trained.config.model.name),
+        network=network,
+        encoder_sha256=encoder.get("weights", ""),
         method=method_title(config),
         class_counts=counts,
         train_domains=() if spec is None else spec.train_domains,

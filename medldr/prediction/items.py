@@ -30,6 +30,7 @@ from medldr.data.listing.kinds import TABLES, is_scan, is_slice, tell_not_read
 from medldr.data.listing.places import ABSENT, find_places, near_name, near_root
 from medldr.data.listing.ruined_ids import ruined_ids
 from medldr.data.listing.tables import Sheet, read_sheet, sheet_of_book
+from medldr.data.store.pack_files import FACTS
 from medldr.errors import InputError, some
 
 _PATHS: Final = ("path", "file", "image", "scan", "filename")
@@ -204,6 +205,11 @@ def _inside(
     Raises:
         InputError: If there are none; says what is in it.
     """
+    if (folder / FACTS).is_file():
+        raise InputError(
+            f"{folder} is what `medldr features` or `medldr data pack` wrote, and no folder of "
+            "scans. Name the scans themselves: a run on latents passes them through its encoder"
+        )
     made: dict[str, str] = {}
     inside = list(_of_folder(folder, dims, made, slices=slices and dims == 2))
     if notes is not None:

@@ -337,7 +337,9 @@ def _notes(runs: Sequence[Trained], tta: Sequence[str], *, views: int) -> tuple[
         notes.append(f"predicted: {label_rule(record, _thresholds(runs))}")
     if tta:
         notes.append(f"probabilities are the mean of {views} views of each image")
-    if any(run.record.latents is None for run in runs):
+    if not record.stored.spatial_size:
+        notes.append("of unlikeness to training images, a latent shows mean and SD alone")
+    elif any(run.record.latents is None for run in runs):
         notes.append("unlikeness to training images was not measured (no validation images)")
     notes += dict.fromkeys(mark for run in runs for mark in run.marks)
     notes += dict.fromkeys(map(_computed, runs))

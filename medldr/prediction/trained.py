@@ -164,7 +164,9 @@ class Trained:
         unusual = []
         for row, item in enumerate(items):
             texts = {} if item.facts is None else unusual_file(item.facts, record.training)
-            texts |= unusual_values(mean[row], sd[row], record.training)
+            texts |= unusual_values(
+                mean[row], sd[row], record.training, latents=not record.stored.spatial_size
+            )
             if far is not None and record.latents is not None:
                 texts |= unusual_features(float(far[row]), record.latents.threshold)
             unusual.append(texts)

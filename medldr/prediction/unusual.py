@@ -50,14 +50,19 @@ def unusual_file(facts: Facts, training: Training) -> dict[str, str]:
     return texts
 
 
-def unusual_values(mean: float, sd: float, training: Training) -> dict[str, str]:
+def unusual_values(
+    mean: float, sd: float, training: Training, *, latents: bool = False
+) -> dict[str, str]:
     """Grey values that no training image had.
 
     Args:
         mean: Of an image as the network receives it.
         sd: Of its pixels.
         training: What the training images were.
+        latents: Whether the network receives latents.
     """
+    of = "the numbers of its latent" if latents else "its grey values"
+    state = "" if latents else " after normalisation"
     for word, value, limits in (("mean", mean, training.mean), ("SD", sd, training.sd)):
         if limits is None:
             continue
@@ -65,8 +70,8 @@ def unusual_values(mean: float, sd: float, training: Training) -> dict[str, str]
         slack = MARGIN * (high - low)
         if not low - slack <= value <= high + slack:
             return {
-                "values": f"the {word} of its grey values is {value:.3g} after normalisation; "
-                f"training images had {low:.3g} to {high:.3g}"
+                "values": f"the {word} of {of} is {value:.3g}{state}; training images had "
+                f"{low:.3g} to {high:.3g}"
             }
     return {}
 

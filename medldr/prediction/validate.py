@@ -48,8 +48,8 @@ COLUMNS: Final = (
 GROUPED: Final = ("evaluation.aggregate", "evaluation.group_label")
 """Keys of scoring that a site may change: its patients need not be known, or have other labels."""
 _NOT_KNOWN: Final = (
-    "the run knows its training images by their stored latents, whose last digits an encoder gives "
-    "otherwise one by one: images of training may be among those scored"
+    "images of training may be among those scored: the run knows them by their stored latents, "
+    "and an encoder gives other last digits to an image alone than to a batch"
 )
 ANY: Final = ("recipe/own_2d", "algorithm/erm", "data/table")
 """Parts of a whole configuration, of which nothing is used but the section ``data``."""

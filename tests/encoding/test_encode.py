@@ -8,6 +8,7 @@ import pytest
 import torch
 
 import medldr
+from medldr.analysis.analyze import analyze
 from medldr.config import load_config
 from medldr.data import build_data
 from medldr.data.store import packing
@@ -15,6 +16,7 @@ from medldr.data.store.pack_files import read_facts
 from medldr.datasets.features import Config, load
 from medldr.encoding.encoder import load_encoder
 from medldr.errors import InputError
+from medldr.evaluation.representation.frame import Options
 from medldr.models import build_model
 
 
@@ -87,6 +89,23 @@ def test_a_run_on_them_is_verified_answers_and_knows_the_encoder(run, stored, tm
     with torch.no_grad():
         wanted = model(torch.from_numpy(table.images[:1])).softmax(1).numpy()
     assert np.allclose(answers.prob, wanted, atol=1e-5)
+
+
+def test_how_unlike_a_latent_is_is_said_of_latents(run, stored, tmp_path):
+    np.save(tmp_path / "far.npy", 100 * load(Config(root=stored.folder)).images[0])
+    answers = medldr.predict(run.folder, [tmp_path / "far.npy"])
+    assert "of the numbers of its latent is" in answers.warnings[0][0]
+    assert any("a latent shows mean and SD alone" in note for note in answers.notes)
+    with pytest.raises(InputError, match="Name the scans themselves"):
+        medldr.predict(run.folder, stored.folder)
+
+
+@pytest.mark.slow
+def test_an_analysis_shows_no_pictures_of_them_and_says_so(run, tmp_path, caplog):
+    few = Options(draws=50, items=150, points=60, queries=2, batches=3)
+    page = analyze([run.folder], tmp_path, few).page.read_text()
+    assert "because the run was trained on stored latents" in page
+    assert not caplog.records
 
 
 def test_what_needs_pixels_says_so(run, tmp_path):

@@ -104,12 +104,17 @@ def test_another_site_is_scored_on_its_images(run, images, wanted, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["onnx", "torch"])
-def test_encoder_and_head_become_one_file_that_takes_images(run, images, wanted, tmp_path, kind):
+def test_encoder_and_head_become_one_file_that_takes_images(
+    run, stored, images, wanted, tmp_path, kind
+):
     files = [images / f"{row}.nii" for row in ROWS]
     made = medldr.export(run.folder, kind, tmp_path / "out", check=files)
     pixels = np.stack([np.asarray(nibabel.load(file).dataobj)[None] for file in files])
     assert np.abs(_answers(made.folder, kind, pixels) - wanted).max() < 1e-4
     assert not any("no images" in limit for limit in made.limits)
+    card = (made.folder / "README.md").read_text()
+    assert "a frozen resnet18, and a head on its latents" in card
+    assert f"encoder's weights: `{stored.encoder['weights']}`" in card
 
 
 @pytest.mark.slow
