@@ -71,8 +71,13 @@ def new(
     place = place.expanduser()
     if out.suffix not in (".yaml", ".yml"):
         raise InputError(f"--out: {out} should end in .yaml")
-    if weights is not None and (encoder is None or not weights.expanduser().is_file()):
-        what = f"there is no file {weights}" if encoder else "they are those of --encoder; name it"
+    hub = encoder is not None and encoder.startswith("hf-hub:")
+    if weights is not None and (encoder is None or hub or not weights.expanduser().is_file()):
+        what = f"there is no file {weights}.{did_you_mean_beside(weights.expanduser())}"
+        if encoder is None:
+            what = "they are those of --encoder; name it"
+        elif hub:
+            what = f"{encoder} brings its own; give --encoder timm's name of the network"
         raise InputError(f"--weights: {what}")
     for file in (out, encoder_of(out)) if encoder else (out,):
         if file.exists() and not force:
@@ -87,7 +92,11 @@ def new(
     if place.suffix in (".yaml", ".yml"):
         raise InputError(f"{place} is no table. If it is a study already: `medldr sweep {place}`")
     typer.echo(f"Looking at {place} ...", err=True)  # imports and listings take seconds
-    if encoder is not None and not encoder.startswith("hf-hub:"):
+    if encoder is not None and hub:
+        from medldr.models._published import CONFIG, of_hub
+
+        of_hub(encoder, CONFIG)
+    elif encoder is not None:
         from medldr.models._timm import check_network
 
         check_network(encoder, "--encoder")

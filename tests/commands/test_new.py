@@ -120,10 +120,17 @@ def test_a_study_of_latents_is_two_files_that_go_together(new, tmp_path):
     [
         (["--encoder=resnet10"], "--encoder: timm has no network 'resnet10'. Did you mean"),
         (["--encoder=resnet10t", "--weights=nowhere.pth"], "there is no file nowhere.pth"),
+        (["--encoder=resnet10t", "--weights=weigths.pth"], "Did you mean 'weights.pth'?"),
+        (["--encoder=hf-hub:timm/a", "--weights=weights.pth"], "hf-hub:timm/a brings its own"),
+        (["--encoder=hf-hub:timm"], "'hf-hub:timm' should be hf-hub:OWNER/NAME"),
         (["--weights=nowhere.pth"], "name it"),
     ],
 )
-def test_an_encoder_that_is_none_is_told_before_a_scan_is_read(medldr, tmp_path, words, said):
+def test_an_encoder_that_is_none_is_told_before_a_scan_is_read(
+    medldr, tmp_path, monkeypatch, words, said
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "weights.pth").touch()
     result = medldr("new", tmp_path, "--yes", "--out", tmp_path / "study.yaml", *words)
     assert result.code == 2
     assert said in " ".join(result.err.split())
