@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -109,7 +110,8 @@ def did_you_mean_beside(path: Path, known: Iterable[str] = ()) -> str:
         return " It is a link that leads nowhere."
     if path.exists() and not (path.is_file() or path.is_dir()):
         return " It is a pipe or a device."
-    beside = path.parent.iterdir() if path.parent.is_dir() else ()
+    listed = path.parent.is_dir() and os.access(path.parent, os.R_OK)
+    beside = path.parent.iterdir() if listed else ()
     return did_you_mean(path.name, [*(each.name for each in beside), *known])
 
 

@@ -173,6 +173,11 @@ def find_config(source: str | Path) -> Path:
         )
     if path.is_file():
         return path
+    if path.is_dir():
+        raise InputError(
+            f"{source} is a folder, and no run folder with a config.yaml: name a run's, or a "
+            "configuration"
+        )
     raise InputError(
         f"there is no file {source}, no run folder with a config.yaml and no packaged "
         f"configuration of that name.{did_you_mean_beside(path, runs)} `medldr list` lists them"

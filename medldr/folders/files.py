@@ -179,7 +179,9 @@ def reading(path: Path | str, what: str = "readable", *, name: str = "") -> Iter
     except InputError:
         raise
     except FileNotFoundError as error:
-        raise InputError(f"{name} cannot be read: there is no such file") from error
+        near = did_you_mean_beside(Path(path)) if str(path) in name else ""
+        said = f"{name} cannot be read: there is no such file{near and f'.{near}'}"
+        raise InputError(said) from error
     except MemoryError as error:
         raise InputError(f"{name} needs more memory than is free: is it the right file?") from error
     except DAMAGE as error:

@@ -19,7 +19,7 @@ from pathlib import Path
 from medldr import plugins
 from medldr.data.reading.download import fetch
 from medldr.data.reading.roots import data_roots
-from medldr.errors import InputError, did_you_mean, some
+from medldr.errors import InputError, did_you_mean, did_you_mean_beside, some
 from medldr.folders.files import checksum
 from medldr.models import _timm
 
@@ -102,6 +102,7 @@ def find(wanted: str, model: str | None = None) -> Published:
         asked = [model] if model in ours else ours
         names = [entry.id for entry in _torchvision(asked)]
         near = did_you_mean(wanted, [entry.id for entry in known.values()])
+        near = near or did_you_mean_beside(Path(wanted).expanduser())
         raise InputError(
             f"there are no published weights {wanted!r}.{near} Known for {', '.join(asked)}: "
             f"{some(names)}; for timm's networks: timm/<network>.<tag>"

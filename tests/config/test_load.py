@@ -176,7 +176,7 @@ def test_a_run_folder_is_its_configuration(tmp_path):
     [
         ("fracturemnist3d_latentdr_pol", "Did you mean 'fracturemnist3d_latentdr_pool'"),
         ("absent.yaml", "there is no file absent.yaml"),
-        ("/tmp", "no run folder with a config.yaml"),
+        ("/tmp", "is a folder, and no run folder with a config.yaml"),
     ],
 )
 def test_an_unknown_source_is_an_error_with_the_nearest_name(refusal, source, said):

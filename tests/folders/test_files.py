@@ -71,6 +71,7 @@ def test_a_foreign_pickle_is_refused_and_not_run(tmp_path):
     ("read", "name", "words"),
     [
         (files.read_json, "absent.json", "there is no such file"),
+        (files.read_json, "halfs.json", r"such file\. Did you mean 'half\.json'\?"),
         (files.read_json, "half.json", "is not readable JSON"),
         (files.load_checkpoint, "absent.ckpt", "there is no such file"),
         (files.load_checkpoint, "half.ckpt", "is not a whole checkpoint"),

@@ -61,6 +61,12 @@ def test_an_unknown_id_names_the_nearest_and_those_of_the_network():
     assert "Known for resnet18: ResNet18_Weights.IMAGENET1K_V1; for timm" in str(told.value)
 
 
+def test_a_misspelt_file_is_no_id_and_the_nearest_is_named(tmp_path):
+    (tmp_path / "encoder.safetensors").touch()
+    with pytest.raises(InputError, match=r"Did you mean 'encoder\.safetensors'"):
+        find(str(tmp_path / "encoder.safetensor"))
+
+
 def test_without_a_network_those_of_all_of_ours_are_named():
     with pytest.raises(InputError, match=r"Known for densenet121, resnet18, resnet50: DenseNet121"):
         find("nothing like it")

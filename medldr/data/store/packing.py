@@ -99,7 +99,7 @@ def make_pack(
             _plan(table, section),
             workers=workers,
             console=console,
-            title="packing",
+            title="packing" if encoder is None else "encoding",
             room="or choose a folder on another disk with --out",
         )
         with storage_errors(folder):
