@@ -108,7 +108,8 @@ def expand(sweep: SweepFile, out: Path | str, choices: Choices = ()) -> list[Pla
             planned.append(Planned(member, config))
         if seed == sweep.seeds[0]:
             problems += [
-                f"{' and '.join(named)} are the same run ({digits}): leave one out"
+                f"{' and '.join(named)} are the same run ({digits}): where data lies (data.root) "
+                "and what computes (machine) make no other. Leave one out"
                 for digits, named in labels.items()
                 if len(named) > 1
             ]
