@@ -62,7 +62,8 @@ def test_no_file_holds_a_path():
         extends = values.pop("extends", [])
         assert {*([extends] if isinstance(extends, str) else extends)} <= {*FILES}, name
         assert "root" not in values.get("data", {}), name
-        assert not [text for text in texts(values) if re.search(r"[/\\~]", text)], name
+        named = [text for text in texts(values) if not text.startswith("timm/")]  # weights by id
+        assert not [text for text in named if re.search(r"[/\\~]", text)], name
 
 
 @pytest.mark.parametrize("section", ["data", "transform", "model", "algorithm"])
