@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import importlib.metadata
 import importlib.util
 import itertools
 import os
@@ -9,7 +10,7 @@ import shutil
 import signal
 import socket
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ from _pytest.doctest import DoctestModule
 from PIL import Image
 
 from medldr import cli
-from medldr.config import identity
+from medldr.config import identity, yaml
 from medldr.reporting import prose
 from medldr.reporting.figures import drawing
 
@@ -29,11 +30,23 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # of processes that tests start
 # Packages that tests make or bring; what nobody allowed is told in tests/test_plugins.py.
 os.environ["MEDLDR_PLUGINS"] = "mylab,lab,case_lab,lab_of_pixels,printed_lab,tiny_lab,toys,outside"
 REAL_DATA = Path(__file__).parents[2] / "shared" / "data"
+# Lightning looks through every installed package for each Fabric.
+importlib.metadata.entry_points = functools.cache(importlib.metadata.entry_points)
 
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread():
     torch.set_num_threads(1)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_seeds_for_absent_devices():
+    """torch keeps each, with where it was set, for the day when the device appears."""
+    with pytest.MonkeyPatch.context() as patch:
+        for device in (torch.cuda, torch.xpu, torch.mtia):
+            if not device.is_available():
+                patch.setattr(device, "manual_seed_all", lambda seed: None)
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -69,9 +82,9 @@ def _commands_are_built_once():
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _configurations_are_written_once():
-    """Tests of sweeps and runs write the same ones again and again, which takes a tenth of them."""
-    texts, write = {}, identity.write_yaml
+def _configurations_are_read_and_written_once():
+    """Tests of sweeps and runs have the same ones again and again: a tenth of their time."""
+    texts, documents, write, read = {}, {}, identity.write_yaml, yaml._document
 
     def written(values, comment=""):
         key = repr(values), comment
@@ -79,8 +92,14 @@ def _configurations_are_written_once():
             texts[key] = write(values, comment)
         return texts[key]
 
+    def document(text, source):
+        if text not in documents:
+            documents[text] = read(text, source)
+        return replace(documents[text], source=source)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(identity, "write_yaml", written)
+        patch.setattr(yaml, "_document", document)
         yield
 
 

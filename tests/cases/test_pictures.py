@@ -56,7 +56,7 @@ def mapping():
             "transform": {"name": "none"},
             "model": {"name": "resnet18", "stem": "small", "width": 0.125},
             "algorithm": {"name": "erm"},
-            "training": {"epochs": 2, "batch_size": 8, "lr": 0.01, "precision": "float32"},
+            "training": {"epochs": 1, "batch_size": 8, "lr": 0.01, "precision": "float32"},
             "evaluation": {"draws": 100},
             "machine": {"device": "cpu", "report": False},
         }
@@ -128,7 +128,7 @@ def test_x_rays_of_12_bits_are_not_black(tree, trained, check):
     assert code == 0
     assert said in text
     assert "read as 12-bit pictures" in text
-    ended, folder = trained(root, held_out=["hospital_c"])
+    ended, folder = trained(root, "training.epochs=2", held_out=["hospital_c"])
     assert ended.code == 0, ended.err
     assert said in notes(folder)
     assert unseen(folder)["metrics"]["auc"]["value"] > 0.9
