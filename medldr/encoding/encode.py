@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from medldr.config import RunConfig, load_config
 from medldr.config.changes import Changes
 from medldr.config.identity import differing
-from medldr.console import Console
+from medldr.console import Console, say
 from medldr.data import Data, build_data
 from medldr.data.config import DatasetConfig
 from medldr.data.image_table import ImageTable
@@ -167,6 +167,8 @@ def features(
             made.append(make_pack(table, section, to, workers=0, console=console, encoder=of_views))
 
     console = Console(stderr=True)
+    for note in getattr(model, "notes", ()):  # a file in ONNX has none
+        say(f"note: {note}", console)
     table = _table(data.table, LatentImages(data, working, at_once), facts)
     of_images = make_pack(
         table, section, out.absolute(), workers=0, console=console, encoder=facts, beside=beside

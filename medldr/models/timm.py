@@ -115,6 +115,7 @@ class TimmModel(FeatureModel):
         self.token_grid = probed.grid
         self.network: nn.Module = network
         self._made = (name, keys)
+        self._of_file = isinstance(config.pretrained, Path)
         self._places = places
         self._taps: Taps | None = None
         self._channels_last = probed.channels_last
@@ -181,7 +182,18 @@ class TimmModel(FeatureModel):
                     "Set model.network, and model.arguments, to those of the file"
                 ) from error
         self.network.load_state_dict(full.state_dict())
-        self.notes += told(prefix, path)
+        self.notes += told(prefix, path) + (_doubt(name, path) if self._of_file else [])
+
+
+def _doubt(name: str, path: Path) -> list[str]:
+    """A note on the other network whose weights have just these names and shapes."""
+    twin = name.removeprefix("tf_") if name.startswith("tf_") else f"tf_{name}"
+    if not library().is_model(twin):
+        return []
+    return [
+        f"weights of {twin} have the names and shapes of {name}, which pads images in another way "
+        f"and may expect other pixels: {path.name} does not say whose it holds"
+    ]
 
 
 def _fault(error: Exception) -> str:

@@ -65,6 +65,14 @@ def test_prefixes_and_heads_are_taken_off_and_said(theirs, start, tmp_path, pref
     assert f"{prefix!r} was taken off the names in w.pth" in model.notes
 
 
+def test_a_file_that_fits_two_networks_is_said_to(start, tmp_path):
+    name = "efficientnet_lite0"
+    path = _saved(tmp_path / "w.pth", timm.create_model(f"tf_{name}", num_classes=0).state_dict())
+    for network, other in ((name, f"tf_{name}"), (f"tf_{name}", name)):
+        notes = start(path, network=network, arguments={}).notes
+        assert any(note.startswith(f"weights of {other} have the names") for note in notes)
+
+
 def test_what_is_missing_or_too_much_is_one_message_of_at_most_eight_names(theirs, start, tmp_path):
     kept = {k: v for k, v in theirs.state_dict().items() if not k.startswith("blocks.1")}
     path = _saved(tmp_path / "w.pth", {**kept, "extra.weight": torch.ones(1)})
