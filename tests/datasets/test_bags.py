@@ -18,6 +18,7 @@ from medldr.data import build_data, check_table
 from medldr.data.store import make_pack
 from medldr.datasets.features import Config, load
 from medldr.errors import InputError
+from medldr.evaluation.representation.frame import Options
 from medldr.folders.lifecycle import Interrupted
 from medldr.training.trainer import Trainer
 
@@ -217,7 +218,10 @@ def test_a_run_learns_answers_and_is_verified(run, tmp_path):
 
 def test_its_page_and_its_analysis_are_written(run, tmp_path):
     assert (run.folder / "report.html").is_file()
-    assert analyze([run.folder], tmp_path / "analysis").page.is_file()
+    if "name: latentdr" not in (run.folder / "config.yaml").read_text():
+        return  # an analysis of LatentDR has all that one of ERM has
+    few = Options(draws=40, neighbours=5, points=20, queries=2)
+    assert analyze([run.folder], tmp_path / "analysis", few).page.is_file()
 
 
 def test_a_stopped_run_goes_on_as_if_it_had_not_been(tmp_path, monkeypatch):
