@@ -26,7 +26,7 @@ import medldr
 from medldr.config.automatic import has_fast_bfloat16
 from medldr.data import build_data
 from medldr.datasets import phantom_histology
-from medldr.evaluation.predictions.predict import predict
+from medldr.evaluation.predictions.predict import predict_each
 from medldr.folders.files import RunFolder
 from medldr.run import evaluate_run
 
@@ -98,7 +98,8 @@ def agrees_with_the_cpu(folder, tolerance):
     data = build_data(config)
     model = medldr.load_model(folder)
     loader = data.eval_loader("test", config, device="cpu")
-    here = predict(model, loader, spec=data.spec, table=data.table, split="test").prob
+    (answers,) = predict_each([model], loader, spec=data.spec, table=data.table, split="test")
+    here = answers.prob
     table = pd.read_csv(folder / "predictions.csv")
     there = table[table["split"] == "test"].filter(like="prob_").to_numpy()
     worst = float(abs(here - there).max())
