@@ -170,7 +170,7 @@ def find_encoder(given: Path | None, known: Path | None) -> Path | None:
         known: The folder of latents that a run was trained on; it need not be there any more.
 
     Returns:
-        Where `RECORD` lies; None where none was named and none is known.
+        The folder with `RECORD`; None if none was named and none is known.
 
     Raises:
         InputError: If the named one is none.

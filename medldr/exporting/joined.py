@@ -15,7 +15,7 @@ class Joined(nn.Module):
     Args:
         encoder: Its head is not used.
         head: The network of a run on the encoder's latents.
-        record: What that must be told.
+        record: How the encoder's output becomes the head's input.
 
     Attributes:
         num_classes: Number of logits ``K``.

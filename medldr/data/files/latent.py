@@ -22,7 +22,7 @@ NAME: Final = "features"
 ATTENTION: Final = "attention"
 """The `data.bag` of items that stay bags, which the network pools by weights that it learns."""
 COORDS: Final = "coords"
-"""What places of patches are called, which stand beside latents and are none."""
+"""Name of the array with the positions of patches, which are no latents."""
 HDF5: Final = (".h5", ".hdf5")
 TORCH: Final = (".pt", ".pth")
 ENDINGS: Final = (".npy", ".npz", *HDF5, *TORCH)

@@ -243,7 +243,7 @@ class _BlockWriter:
 def open_array(
     path: Path, dtype: np.dtype[Any], shape: tuple[int, ...], size: int | None = None
 ) -> np.memmap[Any, np.dtype[Any]]:
-    """An array where it lies, as `write_array` wrote it.
+    """Map an array that `write_array` wrote.
 
     Args:
         path: The file.

@@ -7,8 +7,8 @@ Source:
     `medldr.evaluation.representation.neighbours`. Our choices: hospitals differ in their mix of
     classes, so that the class tells something of the hospital. The probe is therefore judged within
     each class, every class of every domain counts alike in its fit and in its number, and the same
-    probe, given the true class alone, stands beside it. Intervals draw patients; the probes stay as
-    they were fitted.
+    probe, given the true class alone, stands beside it. Intervals resample patients and
+    do not fit the probes again.
 """
 
 from __future__ import annotations
@@ -94,8 +94,9 @@ def leaks(latents: Latents, new: NDArray[np.bool_], options: Options) -> LeaksRe
     weight = cell_weights(kinds[~new], domain[~new])
     hits, remarks = dict[str, NDArray[np.bool_]](), dict[str, str]()
     for key, x in ((PROBE.name, held.z), (ALONE, kinds.astype(np.float32))):
-        told, ended = tell(x[~new], domain[~new], weight, x[new])
-        hits[key], remarks[key] = told == domain[new], "" if ended else STOPPED
+        named, converged = tell(x[~new], domain[~new], weight, x[new])
+        hits[key] = named == domain[new]
+        remarks[key] = "" if converged else STOPPED
     unit = units_of(asked)
     sums = _within(hits, kinds[new], domain[new], len(names))
     drawn = {
