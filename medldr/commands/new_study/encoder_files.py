@@ -11,6 +11,7 @@ from medldr.commands.new_study.study_file import (
     comment,
     entry,
     evaluation_keys,
+    heading,
     held_out_axis,
     methods,
     recipe,
@@ -18,10 +19,8 @@ from medldr.commands.new_study.study_file import (
     section_of,
     seeds_and_table,
     smaller_batch,
-    summary,
 )
 from medldr.data.config import DatasetConfig
-from medldr.sweeps.plan.file import sweep_name
 
 HUB: Final = "hf-hub:"
 _MORE: Final = ("coral", "groupdro", "balanced_softmax")
@@ -74,17 +73,9 @@ def latents_text(study: Study, out: Path, encoder: Path) -> str:
         encoder: That file, beside it.
     """
     shared = [one for one in study.data if one.key in DatasetConfig.model_fields]
+    first = f"features {encoder.name} --out {latents_of(encoder)}"
     lines = [
-        *comment(f"A study of latents of {study.name}: {summary(study)}."),
-        "#",
-        *comment("Written by `medldr new`; every line may be changed. What to do with it:"),
-        f"#   medldr features {encoder.name} --out {latents_of(encoder)}",
-        f"#   medldr sweep {out.name}",
-        f"#   medldr report runs/{sweep_name(out)}",
-    ]
-    for caution in study.cautions:
-        lines += ["#", *comment(f"CHECK: {caution}")]
-    lines += [
+        *heading(study, f"latents of {study.name}", first, out),
         "",
         *entry("title", f"{study.name}, latents of a network that is not trained further"),
         "",

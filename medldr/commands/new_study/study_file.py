@@ -56,16 +56,7 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
     """
     domains, kind = study.held_out.names, study.kind
     lines = [
-        *comment(f"A study of {study.name}: {summary(study)}."),
-        "#",
-        *comment("Written by `medldr new`; every line may be changed. What to do with it:"),
-        f"#   medldr data check {out.name}",
-        f"#   medldr sweep {out.name}",
-        f"#   medldr report runs/{sweep_name(out)}",
-    ]
-    for caution in study.cautions:
-        lines += ["#", *comment(f"CHECK: {caution}")]
-    lines += [
+        *heading(study, study.name, f"data check {out.name}", out),
         "",
         *entry("title", f"{study.name}, one domain left out" if domains else study.name),
         "",
@@ -85,6 +76,18 @@ def text(study: Study, out: Path, *, gpu: bool, cores: int) -> str:
         *seeds_and_table(study),
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def heading(study: Study, of: str, first: str, out: Path) -> Iterator[str]:
+    """What a study is of, what to do with it, beginning with a command, and what to look at."""
+    yield from comment(f"A study of {of}: {summary(study)}.")
+    yield "#"
+    yield from comment("Written by `medldr new`; every line may be changed. What to do with it:")
+    for command in (first, f"sweep {out.name}", f"report runs/{sweep_name(out)}"):
+        yield f"#   medldr {command}"
+    for caution in study.cautions:
+        yield "#"
+        yield from comment(f"CHECK: {caution}")
 
 
 def methods(*more: str) -> Iterator[str]:
